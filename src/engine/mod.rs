@@ -1,0 +1,4 @@
+//! The imperative shell: owns the runtime, spawns, waits; one task per live session.
+//!
+//! `turn` drives the agent machine, `gate` is the one way to a tool, `confirm` keeps the questions, `inbox` carries events to
+//! the front end. Nothing here draws.

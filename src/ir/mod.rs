@@ -1,0 +1,40 @@
+//! The internal representation: one provider-neutral vocabulary of plain data.
+//!
+//! Every room speaks these types; a provider's own JSON exists in that provider's module alone.
+//! Nothing here does IO, knows a clock, a database or the name of a provider's field.
+//! JSON names are camelCase (see the IR standard v1.0.0); unknown fields are ignored on read.
+
+mod code;
+mod context;
+mod error;
+mod id;
+mod memory;
+mod message;
+mod model;
+mod preview;
+mod record;
+mod request;
+mod response;
+mod session;
+mod state;
+mod stream;
+mod tool;
+
+pub use code::{Code, Failure};
+pub use context::{Context, CurrentTask};
+pub use error::{Error, ErrorCode};
+pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UnixMs};
+pub use memory::{MemoryItem, MemorySource, MemoryType};
+pub use message::{Image, ImageDetail, Message, Role};
+pub use model::{ModelInfo, Pricing, Support};
+pub use preview::{CommandPreview, DiffLine, DiffTag, Preview, TreeEntry};
+pub use record::{AnswerMeta, CallRecord, CallStatus, Decider, MessageRecord, MessageStatus, Verdict};
+pub use request::{Constraints, GenerationParams, Request, RequestMeta, SystemPrompt, ThinkingEffort};
+pub use response::{FinishReason, PerfStats, Response, ResponseMeta, Thinking, ThinkingStatus, TokenUsage};
+pub use session::{ConfirmMode, Session, ThinkingLevel};
+pub use state::State;
+pub use stream::{Accumulator, OrderFault, StreamBody, StreamEvent, StreamSequencer, ToolCallDelta};
+pub use tool::{Access, RiskLevel, ToolCall, ToolCategory, ToolDef, ToolResult};
+
+/// Version of this vocabulary, written into exports.
+pub const IR_VERSION: &str = "1.0";

@@ -1,0 +1,46 @@
+//! What a provider says of a model.
+
+use serde::{Deserialize, Serialize};
+
+/// One model that a provider offers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names say what they hold")]
+pub struct ModelInfo {
+    pub id: String,
+    pub provider_id: String,
+    pub display_name: String,
+    /// Tokens; 0 when the provider does not say.
+    pub context_window: u64,
+    /// Tokens; 0 when the provider does not say.
+    pub max_output: u64,
+    pub supports_streaming: bool,
+    pub supports_thinking: Support,
+    pub supports_images: Support,
+    pub supports_tool_calling: Support,
+    pub supports_structured_output: Support,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pricing: Option<Pricing>,
+}
+
+/// Whether a model can do something. A server that does not say is not a "no".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the three words say it")]
+pub enum Support {
+    Yes,
+    No,
+    #[default]
+    Unknown,
+}
+
+/// Money per million tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names say what they hold")]
+pub struct Pricing {
+    pub input_per_million: f64,
+    pub output_per_million: f64,
+    /// ISO 4217.
+    pub currency: String,
+}

@@ -1,0 +1,158 @@
+//! Messages and calls as they are kept and shown: the IR plus what happened to it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CallId, Error, FinishReason, Message, MessageId, PerfStats, Preview, SessionId, TokenUsage, ToolCall, ToolResult,
+    UnixMs,
+};
+
+/// A message of a session with its place in the tree of branches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageRecord {
+    /// Its id.
+    pub id: MessageId,
+    /// The session.
+    pub session: SessionId,
+    /// The message before it on its branch; `None` for the first.
+    pub parent: Option<MessageId>,
+    /// What was said.
+    pub message: Message,
+    /// How it ended, or that it has not.
+    pub status: MessageStatus,
+    /// Who answered, and at what cost (assistant only).
+    pub answer: Option<AnswerMeta>,
+    /// Why it broke off.
+    pub error: Option<Error>,
+    /// This message's place among the versions that share its parent and role, from 1, and their number.
+    pub version: (u32, u32),
+}
+
+/// How a message ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageStatus {
+    /// Whole.
+    Complete,
+    /// Still growing.
+    Streaming,
+    /// The person stopped it; what had come is kept.
+    Stopped,
+    /// An error broke it off; what had come is kept.
+    Failed,
+    /// Nod ended while it grew; what had come is kept.
+    Interrupted,
+}
+
+/// Who answered, and at what cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerMeta {
+    /// The provider that really answered.
+    pub provider: String,
+    /// The model that really answered.
+    pub model: String,
+    /// Tokens.
+    pub usage: TokenUsage,
+    /// The provider's own timings.
+    pub perf: Option<PerfStats>,
+    /// From sending to the end, in milliseconds.
+    pub latency_ms: u64,
+    /// From sending to the first sign of life, in milliseconds.
+    pub first_token_ms: Option<u64>,
+    /// How long it thought, in milliseconds.
+    pub thinking_ms: Option<u64>,
+    /// Why it ended.
+    pub finish_reason: FinishReason,
+}
+
+/// One row of the ledger: a call and all that is known of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallRecord {
+    /// The call as it would be run; `call.id` is the row's key together with `session`.
+    pub call: ToolCall,
+    /// The session.
+    pub session: SessionId,
+    /// The assistant message that asked for it; `None` for a call from the command line.
+    pub message: Option<MessageId>,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// SHA-256 of the canonical arguments, hex.
+    pub args_hash: String,
+    /// The resolved target, as it is shown to the person.
+    pub target: Option<String>,
+    /// What was decided.
+    pub verdict: Option<Verdict>,
+    /// Who decided it.
+    pub decider: Option<Decider>,
+    /// The person's words with a refusal.
+    pub reason: Option<String>,
+    /// What the confirmation showed, kept for the card.
+    pub preview: Option<Preview>,
+    /// What it gave.
+    pub result: Option<ToolResult>,
+    /// When the row was made.
+    pub created_at: UnixMs,
+    /// When its effect began.
+    pub started_at: Option<UnixMs>,
+    /// When it ended.
+    pub finished_at: Option<UnixMs>,
+}
+
+impl CallRecord {
+    /// The ledger's key within a session.
+    pub fn id(&self) -> &CallId {
+        &self.call.id
+    }
+}
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallStatus {
+    /// Being checked; nothing has happened yet.
+    Pending,
+    /// Waits for the person.
+    Waiting,
+    /// Its effect may be under way.
+    Running,
+    /// Did what was asked.
+    Succeeded,
+    /// Did not; the result says why.
+    Failed,
+    /// Refused, by the person or by policy.
+    Denied,
+    /// Stopped by the person.
+    Cancelled,
+    /// Nod ended while it ran: check the target.
+    Unknown,
+}
+
+/// What was decided of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the two words say it")]
+pub enum Verdict {
+    Allowed,
+    Denied,
+}
+
+/// Who decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decider {
+    /// A rule that nobody can switch off.
+    BuiltIn,
+    /// A rule that the person made.
+    Rule,
+    /// The person, asked.
+    Person,
+    /// The session's mode: this kind of call needs no yes.
+    Mode,
+    /// A flag of the command line.
+    Flag,
+    /// Nobody answered.
+    Timeout,
+}

@@ -1,0 +1,128 @@
+//! Tools as a model sees them, and calls with their results.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CallId, UnixMs};
+
+/// What a model is told of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolDef {
+    /// Unique name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of the arguments, an object.
+    pub parameters: Value,
+    /// What kind of work.
+    pub category: ToolCategory,
+    /// How much harm a call can do.
+    pub risk_level: RiskLevel,
+    /// Whether a call normally waits for a yes.
+    pub requires_permission: bool,
+    /// How long a call may take, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// What kind of work a tool does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are the specification's")]
+pub enum ToolCategory {
+    Filesystem,
+    Search,
+    Calculation,
+    CodeExecution,
+    Network,
+    Database,
+    Mcp,
+    Custom,
+}
+
+/// How much harm a call can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the five words say it")]
+pub enum RiskLevel {
+    Safe,
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+/// What a tool does to the computer. Policy, confirmation, ledger and undo follow from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Looks, changes nothing.
+    Read,
+    /// Creates or changes files and folders.
+    Write,
+    /// Removes files and folders.
+    Delete,
+    /// Starts a program.
+    Execute,
+}
+
+/// A call that a model asked for, assembled and parsed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// Unique in the session.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments, an object; empty when they did not parse.
+    #[serde(default)]
+    pub args: Value,
+    /// The round that asked for it, from 1.
+    #[serde(default)]
+    pub iteration: u32,
+    /// When it was complete.
+    #[serde(default)]
+    pub timestamp: UnixMs,
+    /// The model's own text, kept when the arguments were adjusted or did not parse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_args: Option<String>,
+    /// Why the arguments did not parse; such a call is answered, never run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parse_error: Option<String>,
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    /// The call that this answers.
+    pub tool_call_id: CallId,
+    /// The tool's name.
+    pub tool_name: String,
+    /// The raw value, kept for the card and the record.
+    pub result: Value,
+    /// What the model reads when the raw value is too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Whether the tool did what was asked.
+    pub success: bool,
+    /// One sentence when it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// When it ended.
+    pub timestamp: UnixMs,
+}
+
+impl ToolResult {
+    /// What the model reads: the summary where there is one, else the raw value as compact JSON.
+    pub fn for_model(&self) -> String {
+        self.summary.clone().unwrap_or_else(|| self.result.to_string())
+    }
+
+    /// The stable code of a failed call, where its result carries one.
+    pub fn code(&self) -> Option<&str> {
+        self.result.get("code").and_then(Value::as_str)
+    }
+}

@@ -1,0 +1,21 @@
+//! The one judge of what a tool call may touch: `decide(facts, rules)`.
+//!
+//! Pure: no disk, no clock, no async. What is on the disk comes in as facts that `workspace` found out.
+//! Nothing fails open: what does not parse is refused or asked, and no list ever turns "ask" into "allow"
+//! by a program's name.
+
+mod command;
+mod decide;
+mod display;
+mod facts;
+mod names;
+mod path;
+mod rule;
+
+pub use command::{CommandJudgement, judge_command};
+pub use decide::{AskReason, Decision, decide};
+pub use display::{Deception, escape, find_deceptive};
+pub use facts::{CallFacts, Origin, PathPlace, TargetFacts, TargetKind};
+pub use names::{NameVerdict, ProtectedWrite, is_protected_write, judge_name};
+pub use path::{Lexical, Platform, RelPath, blocked_path, lexical};
+pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, matching_rules, proposals};

@@ -1,0 +1,101 @@
+//! Paths judged as text, before the disk is touched.
+
+use std::path::{Path, PathBuf};
+
+use crate::ir::Failure;
+
+/// Whose path rules hold. Passed in so that every platform's rules are tested on every platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the three names say it")]
+pub enum Platform {
+    Linux,
+    MacOs,
+    Windows,
+}
+
+impl Platform {
+    /// The platform that this program was built for.
+    pub const fn current() -> Self {
+        if cfg!(windows) {
+            Self::Windows
+        } else if cfg!(target_os = "macos") {
+            Self::MacOs
+        } else {
+            Self::Linux
+        }
+    }
+}
+
+/// A path below a folder in normal form: no empty part, no `.`, no `..`, no NUL. Empty means the folder itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct RelPath {
+    parts: Vec<String>,
+}
+
+impl RelPath {
+    /// The parts from the top down.
+    pub fn parts(&self) -> &[String] {
+        &self.parts
+    }
+
+    /// Whether it is the folder itself.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The parts joined with `/`; empty for the folder itself.
+    pub fn to_slash(&self) -> String {
+        self.parts.join("/")
+    }
+
+    /// This path below `root`.
+    pub fn below(&self, root: &Path) -> PathBuf {
+        let mut path = root.to_path_buf();
+        path.extend(&self.parts);
+        path
+    }
+
+    /// The path as the file system takes it; `.` for the folder itself.
+    pub fn to_path(&self) -> PathBuf {
+        if self.parts.is_empty() { PathBuf::from(".") } else { self.parts.iter().collect() }
+    }
+}
+
+/// What a given path means by its text alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lexical {
+    /// Lies in the allowed folder with this index.
+    Inside {
+        /// Index into the list of allowed folders.
+        root: usize,
+        /// The path below it.
+        relative: RelPath,
+    },
+    /// An absolute path outside all allowed folders, in normal form.
+    Outside {
+        /// The path without `.` and `..`.
+        absolute: PathBuf,
+    },
+}
+
+/// Judges a path by its text. A relative path starts at the first allowed folder; `..` is taken apart here,
+/// and a path that leaves its folder is refused even if it comes back.
+///
+/// # Errors
+/// `PATH_INVALID` (NUL, empty, too long, device name, alternate stream, UNC), `PATH_OUT_OF_SCOPE` (leaves its folder,
+/// or is relative where there is no folder), `BLOCKED_PATH_DENIED`, `SENSITIVE_PATH_DENIED`.
+pub fn lexical(given: &str, roots: &[PathBuf], home: Option<&Path>, platform: Platform) -> Result<Lexical, Failure> {
+    let _ = (given, roots, home, platform);
+    todo!()
+}
+
+/// Why an absolute path is closed to tools always, if it is.
+pub fn blocked_path(
+    absolute: &Path,
+    home: Option<&Path>,
+    data_dir: Option<&Path>,
+    platform: Platform,
+) -> Option<Failure> {
+    let _ = (absolute, home, data_dir, platform);
+    todo!()
+}

@@ -1,0 +1,126 @@
+//! What a front end asks of the engine. Every command is answered by events; none blocks.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::ir::{
+    CallId, ConfirmId, ConfirmMode, Decider, Image, MessageId, RuleId, Session, SessionId, ThinkingLevel, ToolCall,
+};
+
+use super::Answer;
+
+/// A request of a front end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// All sessions → `SessionsListed`.
+    ListSessions,
+    /// A new session with the settings' defaults, opened → `SessionOpened`.
+    CreateSession,
+    /// A session with its newest page of messages → `SessionOpened`.
+    OpenSession(SessionId),
+    /// The page before this message → `OlderLoaded`.
+    LoadOlder { session: SessionId, before: MessageId },
+    /// → `SessionChanged`.
+    RenameSession { session: SessionId, title: String },
+    /// → `SessionChanged`.
+    PinSession { session: SessionId, pinned: bool },
+    /// Hides it; gone for good after the undo time → `SessionDeleted`.
+    DeleteSession(SessionId),
+    /// Takes a deletion back → `SessionsListed`.
+    RestoreSession(SessionId),
+    /// A copy that ends with this message, opened → `SessionOpened`.
+    ForkSession { session: SessionId, at: MessageId },
+    /// Writes JSON (IR) or Markdown by the path's extension → `Exported`.
+    ExportSession { session: SessionId, path: PathBuf },
+    /// Reads an export → `SessionOpened`.
+    ImportSession { path: PathBuf },
+    /// → `SessionChanged`.
+    SetModel { session: SessionId, provider: String, model: String },
+    /// → `SessionChanged`.
+    SetThinking { session: SessionId, thinking: ThinkingLevel },
+    /// → `SessionChanged`.
+    SetMode { session: SessionId, mode: ConfirmMode },
+    /// → `SessionChanged`, with a warning (`Notice`) for a folder that is too wide, or `Fault`.
+    AddFolder { session: SessionId, path: PathBuf },
+    /// → `SessionChanged`.
+    RemoveFolder { session: SessionId, path: String },
+    /// Keeps what is typed and not sent.
+    SaveDraft { session: SessionId, text: String },
+    /// Says something; queued when a turn runs.
+    Send { session: SessionId, text: String, images: Vec<Image> },
+    /// Takes a queued message back.
+    Unqueue { session: SessionId, index: usize },
+    /// A new branch with this text in the place of the person's earlier message, and an answer.
+    EditMessage { session: SessionId, message: MessageId, text: String },
+    /// A new branch with another answer in the place of this one.
+    Regenerate { session: SessionId, message: MessageId },
+    /// Shows another version of a message (by its number, from 1) → `SessionOpened`.
+    SelectVersion { session: SessionId, message: MessageId, version: u32 },
+    /// Takes a message and what follows off the shown branch → `SessionOpened`.
+    DeleteMessage { session: SessionId, message: MessageId },
+    /// Goes on after the round limit, or tries the broken-off answer again.
+    Continue(SessionId),
+    /// Stops the session's turn.
+    Stop(SessionId),
+    /// Answers a question.
+    Answer { confirm: ConfirmId, answer: Answer, decider: Decider },
+    /// → `RulesChanged`.
+    RevokeRule { session: SessionId, rule: RuleId },
+    /// Lifts the sensitive-name denial for one file in one session.
+    LiftSensitive { session: SessionId, path: PathBuf },
+    /// The models of one provider, or of all (`None`) → `ModelsChanged`.
+    RefreshModels { provider: Option<String> },
+    /// Downloads a model → `PullProgressed`, `ModelsChanged`.
+    PullModel { provider: String, model: String },
+    /// Stops a download.
+    CancelPull { provider: String, model: String },
+    /// Changes one setting by its key → `SettingsChanged`.
+    SetSetting { key: String, value: Value },
+    /// Back to the default → `SettingsChanged`.
+    ResetSetting { key: String },
+    /// Full-text search → `SearchFound`, with the query's own number so that a late answer is dropped.
+    Search { query: String, number: u64 },
+    /// Paths in the allowed folders (or, without a session, folders anywhere) that begin like this → `PathsCompleted`.
+    CompletePath { session: Option<SessionId>, prefix: String, number: u64 },
+    /// One call through the gate, from the command line → `ToolEnded`.
+    RunTool { session: SessionId, call: ToolCall },
+    /// Stops one running call.
+    StopCall { session: SessionId, call: CallId },
+    /// One turn with options, for the command line → the turn's events, `TurnEnded`.
+    RunTurn { session: Session, text: String, images: Vec<Image>, options: TurnOptions },
+    /// Brings the window forward (a second start asks for it) → `Raised`.
+    Raise,
+    /// Stops everything, finishes writing → `Ended`.
+    Quit,
+}
+
+/// What the command line may set for one turn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TurnOptions {
+    /// Asks without streaming.
+    pub is_unstreamed: bool,
+    /// Most requests to the model; the setting when `None`.
+    pub max_rounds: Option<u32>,
+    /// For the whole turn, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// Names of the tools that may be used; the settings when `None`.
+    pub tools: Option<Vec<String>>,
+    /// Tools that are switched on for this turn.
+    pub enabled_tools: Vec<String>,
+    /// Lifts "never run unconfined" for this turn.
+    pub allow_unconfined: bool,
+    /// Another base URL for the session's provider in this turn.
+    pub base_url: Option<String>,
+}
+
+/// An image on its way into a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageAttachment {
+    /// Shown on its chip.
+    pub name: String,
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// As it will be sent.
+    pub image: Image,
+}

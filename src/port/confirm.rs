@@ -1,0 +1,79 @@
+//! A question to the person, and the answer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ir::{Access, CallId, ConfirmId, Preview, RiskLevel, SessionId, ToolCall, UnixMs};
+use crate::policy::{AskReason, RuleScope};
+
+/// Everything that a confirmation shows; computed by the program, never by the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfirmRequest {
+    /// The question's id: the answer names it.
+    pub id: ConfirmId,
+    /// Which session asks.
+    pub session: SessionId,
+    /// Its title.
+    pub session_title: String,
+    /// Which model asks; empty for the command line.
+    pub model: String,
+    /// The call with its full arguments.
+    pub call: ToolCall,
+    /// What it does to the computer.
+    pub access: Access,
+    /// How much harm it can do.
+    pub risk: RiskLevel,
+    /// The resolved target, absolute.
+    pub target: String,
+    /// The allowed folder that it lies in; `None` for outside.
+    pub folder: Option<String>,
+    /// Whether something is there already.
+    pub exists: bool,
+    /// Whether the model read it in this session and it has not changed since; `None` if it was never read.
+    pub unchanged_since_read: Option<bool>,
+    /// Where the given path was a link, what was given.
+    pub via_link: Option<String>,
+    /// Whether it can be taken back: to the trash for deletions.
+    pub undoable: bool,
+    /// Why it is asked, most serious first.
+    pub reasons: Vec<AskReason>,
+    /// What it would do, whole.
+    pub preview: Preview,
+    /// The model's own words before the call, labelled as such.
+    pub model_words: String,
+    /// Scopes that may be allowed for this session, narrow to broad; empty when none may.
+    pub rule_proposals: Vec<RuleScope>,
+    /// For each proposal, how many of the session's last calls it would have allowed, and of how many.
+    pub dry_run: Vec<(u32, u32)>,
+    /// When it was asked.
+    pub asked_at: UnixMs,
+    /// The hash that an answer is bound to.
+    pub plan_hash: String,
+}
+
+impl ConfirmRequest {
+    /// The call that waits.
+    pub fn call_id(&self) -> &CallId {
+        &self.call.id
+    }
+}
+
+/// What the person said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Answer {
+    /// Yes, this once.
+    AllowOnce,
+    /// Yes, and a rule for the session.
+    AllowInSession {
+        /// What the rule covers: one of the proposals.
+        scope: RuleScope,
+    },
+    /// No, with the person's words for the model (may be empty).
+    Deny {
+        /// The words.
+        reason: String,
+    },
+    /// No, and end the turn.
+    DenyAndStop,
+}

@@ -1,0 +1,157 @@
+//! What the engine reports to every front end.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ir::{
+    CallId, CallRecord, ConfirmId, Error, MessageId, MessageRecord, ModelInfo, Session, SessionId, State, StreamEvent,
+    TokenUsage, ToolResult,
+};
+use crate::policy::Rule;
+
+use super::{ConfirmRequest, Settings};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The engine is up: the settings and where data lies.
+    Started { settings: Box<Settings>, data_dir: PathBuf },
+    /// All sessions, newest first.
+    SessionsListed(Vec<Session>),
+    /// A session with a page of its shown branch, oldest first.
+    SessionOpened {
+        session: Box<Session>,
+        messages: Vec<MessageRecord>,
+        /// Whether there is more before the first.
+        has_older: bool,
+        /// The calls of those messages.
+        calls: Vec<CallRecord>,
+        rules: Vec<Rule>,
+        /// Where a running turn stands.
+        state: State,
+        /// Messages that wait for the running turn to end.
+        queued: Vec<String>,
+    },
+    /// An older page, oldest first.
+    OlderLoaded { session: SessionId, messages: Vec<MessageRecord>, has_older: bool, calls: Vec<CallRecord> },
+    /// Title, model, folders, mode, … changed.
+    SessionChanged(Box<Session>),
+    /// It is hidden and can be restored for a while.
+    SessionDeleted(SessionId),
+    /// A file was written.
+    Exported { session: SessionId, path: PathBuf },
+
+    /// A turn's state changed.
+    StateChanged { session: SessionId, state: State },
+    /// A message was added at the end of the shown branch, or changed as a whole (its end, its numbers, an error).
+    MessageChanged(Box<MessageRecord>),
+    /// More of a streaming answer.
+    Streamed { session: SessionId, message: MessageId, event: Box<StreamEvent> },
+    /// A call was added or changed.
+    CallChanged(Box<CallRecord>),
+    /// New output of a running command.
+    CallOutput { session: SessionId, call: CallId, is_stderr: bool, text: String },
+    /// Somebody must answer.
+    ConfirmAsked(Box<ConfirmRequest>),
+    /// A question needs no answer any more (answered, stopped, expired).
+    ConfirmClosed { confirm: ConfirmId, session: SessionId },
+    /// Another provider answers now.
+    ProviderSwitched { session: SessionId, from: String, to: String, reason: String },
+    /// A try failed and is repeated after a wait.
+    Retrying { session: SessionId, attempt: u32, wait_ms: u64, error: Error },
+    /// The messages that wait changed.
+    QueueChanged { session: SessionId, queued: Vec<String> },
+    /// The turn is over.
+    TurnEnded(Box<TurnEnd>),
+
+    /// The session's rules, all of them.
+    RulesChanged { session: SessionId, rules: Vec<Rule> },
+    /// What is known of a provider's models.
+    ModelsChanged { provider: String, state: ModelsState },
+    /// How far a download is; `error` when it failed, both totals equal when it is done.
+    PullProgressed {
+        provider: String,
+        model: String,
+        status: String,
+        completed_bytes: u64,
+        total_bytes: u64,
+        is_done: bool,
+        error: Option<Error>,
+    },
+    /// All settings.
+    SettingsChanged(Box<Settings>),
+    /// What a search found.
+    SearchFound { number: u64, hits: Vec<SearchHit> },
+    /// Paths for a typed beginning.
+    PathsCompleted { number: u64, paths: Vec<String> },
+    /// One call of the command line is over.
+    ToolEnded { session: SessionId, call: Box<CallRecord>, result: Box<ToolResult> },
+
+    /// Something the person should know; a key of the language files with its arguments.
+    Notice { key: &'static str, args: Vec<(&'static str, String)> },
+    /// Something failed outside any turn: a key of the language files with its arguments, and the detail.
+    Fault { key: &'static str, args: Vec<(&'static str, String)>, detail: String },
+    /// The window shall come forward.
+    Raised,
+    /// Everything is written and stopped.
+    Ended,
+}
+
+/// What is known of a provider's models.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelsState {
+    /// Being asked.
+    Loading,
+    /// The list, as the provider gave it.
+    Ready(Vec<ModelInfo>),
+    /// It cannot be reached, and why.
+    Failed(Error),
+}
+
+/// One place where a search text stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchHit {
+    /// The session.
+    pub session: SessionId,
+    /// Its title.
+    pub title: String,
+    /// The message; `None` when the title itself matches.
+    pub message: Option<MessageId>,
+    /// Text around the place.
+    pub snippet: String,
+}
+
+/// How a turn ended, for every front end and as the last line of `nod exec --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEnd {
+    /// The session.
+    pub session_id: SessionId,
+    /// How it ended.
+    pub outcome: TurnOutcome,
+    /// The last answer's text.
+    pub content: String,
+    /// Tokens of all rounds.
+    pub usage: TokenUsage,
+    /// Requests that were sent to the model.
+    pub rounds: u32,
+    /// Why it failed or stopped at a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+    /// Whether *Continue* goes on from here.
+    #[serde(default)]
+    pub can_continue: bool,
+}
+
+/// How a turn ended, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are the specification's")]
+pub enum TurnOutcome {
+    Done,
+    Failed,
+    Denied,
+    Stopped,
+    Limit,
+}

@@ -1,0 +1,13 @@
+//! What every front end shares with the engine: a front end sends a `Command`, the engine reports an `Event`.
+
+mod command;
+mod confirm;
+mod event;
+mod settings;
+
+pub use command::{Command, ImageAttachment, TurnOptions};
+pub use confirm::{Answer, ConfirmRequest};
+pub use event::{Event, ModelsState, SearchHit, TurnEnd, TurnOutcome};
+pub use settings::{
+    GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, Theme, ToolSettings,
+};

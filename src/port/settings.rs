@@ -1,0 +1,224 @@
+//! Every setting of the window and the command line, by its dotted key (`general.language`, `models.num_ctx`, …).
+//! The stored form is one JSON value per changed key; the checked form is `Settings`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ir::{ConfirmMode, ThinkingLevel};
+
+/// All settings, checked.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "one group per settings page")]
+pub struct Settings {
+    pub general: GeneralSettings,
+    pub models: ModelSettings,
+    pub tools: ToolSettings,
+    pub safety: SafetySettings,
+}
+
+/// How the window looks and types.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the names say what they hold")]
+pub struct GeneralSettings {
+    pub language: Language,
+    pub theme: Theme,
+    /// 1.0 is the system's own size.
+    pub ui_scale: f32,
+    /// Points; messages only.
+    pub message_font_size: f32,
+    /// Points; code.
+    pub code_font_size: f32,
+    pub send_key: SendKey,
+    pub animations: bool,
+    pub show_sidebar: bool,
+}
+
+impl Default for GeneralSettings {
+    fn default() -> Self {
+        Self {
+            language: Language::System,
+            theme: Theme::System,
+            ui_scale: 1.0,
+            message_font_size: 14.0,
+            code_font_size: 12.5,
+            send_key: SendKey::Enter,
+            animations: true,
+            show_sidebar: true,
+        }
+    }
+}
+
+/// The window's language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Language {
+    #[default]
+    #[serde(rename = "system")]
+    System,
+    #[serde(rename = "en")]
+    English,
+    #[serde(rename = "zh-CN")]
+    Chinese,
+}
+
+/// Light or dark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Theme {
+    #[default]
+    System,
+    Light,
+    Dark,
+}
+
+/// Which key sends; the other breaks the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum SendKey {
+    #[default]
+    Enter,
+    CtrlEnter,
+}
+
+/// Where answers come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the names say what they hold")]
+pub struct ModelSettings {
+    /// For new chats; empty until one is chosen.
+    pub default_provider: String,
+    pub default_model: String,
+    pub ollama_url: String,
+    /// Tokens of context that Ollama is asked for.
+    pub num_ctx: u32,
+    /// How long Ollama keeps a model loaded; empty for its own default.
+    pub keep_alive: String,
+    pub temperature: f64,
+    pub thinking: ThinkingLevel,
+    pub show_thinking: bool,
+    /// Most requests to the model in one turn.
+    pub max_rounds: u32,
+    /// The last rounds that a compression leaves word for word.
+    pub kept_rounds: u32,
+    /// The person's own system prompt; empty for none.
+    pub system_prompt: String,
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        Self {
+            default_provider: String::new(),
+            default_model: String::new(),
+            ollama_url: "http://127.0.0.1:11434".into(),
+            num_ctx: 24_576,
+            keep_alive: String::new(),
+            temperature: 0.0,
+            thinking: ThinkingLevel::Auto,
+            show_thinking: true,
+            max_rounds: 10,
+            kept_rounds: 5,
+            system_prompt: String::new(),
+        }
+    }
+}
+
+/// Which tools there are, and their limits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the names say what they hold")]
+pub struct ToolSettings {
+    /// The master switch.
+    pub enabled: bool,
+    /// Tools that are switched off by name; `run_command` is among them until switched on.
+    pub disabled: Vec<String>,
+    /// The group `limits` of the tools, as JSON; missing fields keep their defaults.
+    pub limits: Value,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self { enabled: true, disabled: vec!["run_command".into()], limits: Value::Object(serde_json::Map::new()) }
+    }
+}
+
+/// Who is asked, and where.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the names say what they hold")]
+pub struct SafetySettings {
+    /// The mode of new sessions.
+    pub mode: ConfirmMode,
+    /// Allowed folders of new sessions: the last used ones.
+    pub folders: Vec<String>,
+    /// Commands only run confined.
+    pub never_unconfined: bool,
+    /// Whether an allow rule may cover the identical command.
+    pub remember_commands: bool,
+}
+
+impl Default for SafetySettings {
+    fn default() -> Self {
+        Self { mode: ConfirmMode::Changes, folders: Vec::new(), never_unconfined: true, remember_commands: false }
+    }
+}
+
+/// A key or a value that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum SettingsError {
+    #[error("there is no setting named {key}; `nod config list` shows all")]
+    UnknownKey { key: String },
+    #[error("{key} does not take this value: {problem}")]
+    BadValue { key: String, problem: String },
+}
+
+impl Settings {
+    /// Settings from stored values. Keys that are unknown or do not fit keep their default and are reported.
+    pub fn from_stored(stored: &BTreeMap<String, Value>) -> (Self, Vec<SettingsError>) {
+        let mut settings = Self::default();
+        let mut problems = Vec::new();
+        for (key, value) in stored {
+            if let Err(problem) = settings.set(key, value.clone()) {
+                problems.push(problem);
+            }
+        }
+        (settings, problems)
+    }
+
+    /// Every key with its value, sorted.
+    pub fn entries(&self) -> BTreeMap<String, Value> {
+        let mut entries = BTreeMap::new();
+        if let Ok(Value::Object(groups)) = serde_json::to_value(self) {
+            for (group, fields) in groups {
+                if let Value::Object(fields) = fields {
+                    for (name, value) in fields {
+                        entries.insert(format!("{group}.{name}"), value);
+                    }
+                }
+            }
+        }
+        entries
+    }
+
+    /// Changes one setting.
+    ///
+    /// # Errors
+    /// When there is no such key or the value does not fit; nothing is changed then.
+    pub fn set(&mut self, key: &str, value: Value) -> Result<(), SettingsError> {
+        let unknown = || SettingsError::UnknownKey { key: key.to_owned() };
+        let (group, name) = key.split_once('.').ok_or_else(unknown)?;
+        let mut json = serde_json::to_value(&*self)
+            .map_err(|error| SettingsError::BadValue { key: key.to_owned(), problem: error.to_string() })?;
+        let slot = json.get_mut(group).and_then(|fields| fields.get_mut(name)).ok_or_else(unknown)?;
+        *slot = value;
+        *self = serde_json::from_value(json)
+            .map_err(|error| SettingsError::BadValue { key: key.to_owned(), problem: error.to_string() })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Models, by wire format: one file each. All of them share `http`, `framing` and `retry`.
+//!
+//! A provider's own JSON lives in its module as private types and is converted by hand to the IR. Nothing here knows
+//! sessions, tools or the screen. Dropping a future aborts its HTTP request.
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use crate::ir::{Error, ModelInfo, Request, Response, StreamEvent};
+
+/// A place where models answer.
+pub trait Provider: Send + Sync {
+    /// Its id, for example `ollama`.
+    fn provider_id(&self) -> &str;
+
+    /// The models it offers.
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>>;
+
+    /// What it says of one model: capabilities, context window.
+    fn model_info<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<ModelInfo, Error>>;
+
+    /// Whether it is there: its version or a greeting, for the person.
+    fn health_check(&self) -> BoxFuture<'_, Result<String, Error>>;
+
+    /// Sends and streams. Events go to `events` in their order, `done` last; a full queue slows the stream.
+    /// Gives the whole response after the stream; after an error what had come is in the events already.
+    fn send_stream<'a>(
+        &'a self,
+        model: &'a str,
+        request: &'a Request,
+        events: mpsc::Sender<StreamEvent>,
+    ) -> BoxFuture<'a, Result<Response, Error>>;
+
+    /// Sends and waits for the whole answer.
+    fn send<'a>(&'a self, model: &'a str, request: &'a Request) -> BoxFuture<'a, Result<Response, Error>>;
+
+    /// Downloads a model, where the provider can (Ollama).
+    fn pull<'a>(&'a self, model: &'a str, progress: mpsc::Sender<PullProgress>) -> BoxFuture<'a, Result<(), Error>>;
+}
+
+/// How far a download is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullProgress {
+    /// The provider's own word for what it does now.
+    pub status: String,
+    /// Bytes that are here, over all parts.
+    pub completed_bytes: u64,
+    /// Bytes in all, as far as known.
+    pub total_bytes: u64,
+}
+
+/// Where a provider is and how to talk to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProviderConfig {
+    /// Its id.
+    pub id: String,
+    /// Its wire format.
+    pub kind: ProviderKind,
+    /// As the person typed it; every usual form is understood. Empty for the format's default.
+    pub base_url: String,
+    /// Ollama: tokens of context to ask for.
+    pub num_ctx: u32,
+    /// Ollama: how long the model stays loaded, for example `5m`; empty for the server's default.
+    pub keep_alive: String,
+}
+
+/// A wire format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProviderKind {
+    /// Ollama's own NDJSON.
+    Ollama,
+    /// The built-in guide, no AI model.
+    Guide,
+}

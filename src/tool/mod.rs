@@ -1,0 +1,160 @@
+//! The tools: one file each with its argument struct, definition, preview and run. This list is all there is to add one.
+//!
+//! A tool never opens a path by its text and never starts a process: it gets opened, checked `Target`s in a `Permit`,
+//! and only `engine::gate` issues a permit.
+
+mod permit;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::ir::{Access, Failure, Preview, ToolDef, UnixMs};
+use crate::workspace::{Purpose, Target};
+
+pub use permit::Permit;
+
+/// A tool. Everything else about a call (policy, ledger, card) follows from what it declares here.
+pub trait Tool: Send + Sync {
+    /// What the model and the settings page are told.
+    fn definition(&self) -> ToolDef;
+
+    /// What it does to the computer.
+    fn access(&self) -> Access;
+
+    /// Takes arguments apart that have passed the schema: which paths and which command it wants. No disk.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENTS`, `CONTENT_TOO_LARGE` and what else the text alone shows.
+    fn parse(&self, args: &Value) -> Result<ToolRequest, Failure>;
+
+    /// What a confirmation shows. `targets` are in the order of `ToolRequest::paths`.
+    ///
+    /// # Errors
+    /// What makes the call pointless already now (`EDIT_NOT_FOUND`, `NOT_A_FILE`, …): the person is not asked then.
+    fn preview(&self, args: &Value, targets: &[Target], context: &PreviewContext) -> Result<Preview, Failure>;
+
+    /// Does it. Blocks: the engine calls it on a thread for that. Gives the result object without `success`.
+    ///
+    /// # Errors
+    /// A failure is an answer for the model; it becomes `{success: false, error, code}` with what `RunError` adds.
+    fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError>;
+}
+
+/// What a call wants to touch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolRequest {
+    /// The paths, in the order in which `preview` and `run` get their targets.
+    pub paths: Vec<PathWanted>,
+    /// The command line, for `run_command`.
+    pub command: Option<String>,
+}
+
+/// One path that a call wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathWanted {
+    /// As the model gave it.
+    pub given: String,
+    /// For what.
+    pub purpose: Purpose,
+}
+
+/// What `preview` may know beyond the targets.
+#[derive(Debug, Clone)]
+pub struct PreviewContext {
+    /// Limits in force.
+    pub limits: Limits,
+}
+
+/// What `run` gets beside its permit.
+pub struct RunContext {
+    /// Cancelled when the person stops the turn: return `CANCELLED` within 100 ms then.
+    pub cancel: CancellationToken,
+    /// Limits in force.
+    pub limits: Limits,
+    /// Where live output and progress go.
+    pub progress: Box<dyn Fn(Progress) + Send + Sync>,
+    /// The program to start as the helper stage of commands: this very program.
+    pub helper: std::path::PathBuf,
+}
+
+/// Something to show while a call runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// New output of a command.
+    Output {
+        /// Whether it came on the error stream.
+        is_stderr: bool,
+        /// The new text.
+        text: String,
+    },
+    /// How much has been looked at.
+    Scanned {
+        /// Files so far.
+        files: u64,
+    },
+}
+
+/// A failed run, with fields that its result object carries beside `success`, `error` and `code`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunError {
+    /// Code and sentence.
+    pub failure: Failure,
+    /// More fields of the result object (the output of a command that failed, for example); null for none.
+    pub details: Value,
+}
+
+impl From<Failure> for RunError {
+    fn from(failure: Failure) -> Self {
+        Self { failure, details: Value::Null }
+    }
+}
+
+impl From<crate::workspace::WorkspaceError> for RunError {
+    fn from(error: crate::workspace::WorkspaceError) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+/// The limits of the tools: one settings group.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the names carry their unit")]
+pub struct Limits {
+    pub read_bytes: u64,
+    pub read_lines: u64,
+    pub write_bytes: u64,
+    pub list_entries: usize,
+    pub search_file_bytes: u64,
+    pub search_files: usize,
+    pub search_matches_per_file: usize,
+    pub command_output_bytes: usize,
+    pub command_timeout_ms: u64,
+    pub command_timeout_max_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            read_bytes: 1_048_576,
+            read_lines: 500,
+            write_bytes: 5 * 1_048_576,
+            list_entries: 500,
+            search_file_bytes: 500 * 1024,
+            search_files: 50_000,
+            search_matches_per_file: 10,
+            command_output_bytes: 100 * 1024,
+            command_timeout_ms: 30_000,
+            command_timeout_max_ms: 120_000,
+        }
+    }
+}
+
+/// Every tool, in the order in which models and the settings page see them.
+pub fn all() -> Vec<std::sync::Arc<dyn Tool>> {
+    Vec::new()
+}
+
+#[expect(dead_code, reason = "placeholder until tools land")]
+fn unused(_: Duration, _: UnixMs) {}
