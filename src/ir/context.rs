@@ -7,7 +7,6 @@ use super::{MemoryItem, Message, SessionId, SystemPrompt, ToolDef};
 /// Everything that could be sent, with its estimated size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct Context {
     pub id: String,
     pub session_id: SessionId,
@@ -26,7 +25,6 @@ pub struct Context {
 /// What the person wants now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct CurrentTask {
     pub user_input: String,
     pub iteration: u32,

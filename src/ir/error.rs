@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// What kind of error; the wire form is snake_case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the specification's and say what they mean")]
 pub enum ErrorCode {
     NetworkTimeout,
     NetworkError,

@@ -7,7 +7,6 @@ use super::{SessionId, UnixMs};
 /// One remembered thing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct MemoryItem {
     pub id: String,
     #[serde(rename = "type")]
@@ -31,7 +30,6 @@ pub struct MemoryItem {
 /// What kind of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the field's usual three kinds")]
 pub enum MemoryType {
     Episodic,
     Semantic,
@@ -41,7 +39,6 @@ pub enum MemoryType {
 /// Where a memory came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the specification's")]
 pub enum MemorySource {
     UserInput,
     ToolResult,

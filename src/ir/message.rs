@@ -8,7 +8,6 @@ use super::{ToolCall, ToolResult, UnixMs};
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the four roles every chat format has")]
 pub enum Role {
     System,
     User,
@@ -90,7 +89,6 @@ pub struct Image {
 /// How closely the model should look at an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the three words say it")]
 pub enum ImageDetail {
     Low,
     High,

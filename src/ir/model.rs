@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// One model that a provider offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct ModelInfo {
     pub id: String,
     pub provider_id: String,
@@ -26,7 +25,6 @@ pub struct ModelInfo {
 /// Whether a model can do something. A server that does not say is not a "no".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the three words say it")]
 pub enum Support {
     Yes,
     No,
@@ -37,7 +35,6 @@ pub enum Support {
 /// Money per million tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct Pricing {
     pub input_per_million: f64,
     pub output_per_million: f64,

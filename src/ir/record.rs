@@ -133,7 +133,6 @@ pub enum CallStatus {
 /// What was decided of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the two words say it")]
 pub enum Verdict {
     Allowed,
     Denied,

@@ -7,7 +7,6 @@ use super::{Message, RequestId, SessionId, ToolDef, UnixMs};
 /// One request to a model: the whole history that it shall see.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is documented at its type")]
 pub struct Request {
     pub meta: RequestMeta,
     pub system_prompt: SystemPrompt,
@@ -38,7 +37,6 @@ pub struct RequestMeta {
 /// The system prompt in parts. The first three are static so that provider prompt caches hit.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the four parts are named for what they hold")]
 pub struct SystemPrompt {
     pub role_definition: String,
     #[serde(default)]
@@ -92,7 +90,6 @@ pub struct GenerationParams {
 /// How hard a model should think; each adapter maps it to its provider's own switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the four words say it")]
 pub enum ThinkingEffort {
     Low,
     Medium,

@@ -8,7 +8,6 @@ use super::{Error, RequestId, ToolCall, UnixMs};
 /// One whole answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is documented at its type")]
 pub struct Response {
     pub meta: ResponseMeta,
     #[serde(default)]
@@ -51,7 +50,6 @@ pub struct ResponseMeta {
 /// A provider's own timings, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[expect(missing_docs, reason = "the names carry their unit")]
 pub struct PerfStats {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_duration_ms: Option<u64>,
@@ -66,7 +64,6 @@ pub struct PerfStats {
 /// Tokens, as the provider counted them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[expect(missing_docs, reason = "the names say what is counted")]
 pub struct TokenUsage {
     pub input_tokens: u64,
     pub output_tokens: u64,
@@ -82,7 +79,6 @@ pub struct TokenUsage {
 /// Why the answer ended. A reason that Nod does not know is read as `stop`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the specification's")]
 pub enum FinishReason {
     Stop,
     Length,
@@ -94,7 +90,6 @@ pub enum FinishReason {
 /// A thinking block as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct Thinking {
     pub content: String,
     pub status: ThinkingStatus,
@@ -105,7 +100,6 @@ pub struct Thinking {
 /// Whether a thinking block still grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the two words say it")]
 pub enum ThinkingStatus {
     Thinking,
     Complete,

@@ -39,7 +39,6 @@ pub struct Session {
 /// How hard the model should think; `Auto` leaves it to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the words say it")]
 pub enum ThinkingLevel {
     #[default]
     Auto,

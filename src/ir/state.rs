@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// The states of a turn; every transition is an event that the window gets and the log shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are the specification's")]
 pub enum State {
     #[default]
     Idle,

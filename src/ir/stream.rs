@@ -111,7 +111,6 @@ pub struct Accumulator {
 
 /// An event that breaks the order rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
 pub enum OrderFault {
     #[error("event {found} came where {expected} was due")]
     Sequence { expected: u64, found: u64 },

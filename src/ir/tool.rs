@@ -28,7 +28,6 @@ pub struct ToolDef {
 /// What kind of work a tool does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the specification's")]
 pub enum ToolCategory {
     Filesystem,
     Search,
@@ -43,7 +42,6 @@ pub enum ToolCategory {
 /// How much harm a call can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the five words say it")]
 pub enum RiskLevel {
     Safe,
     Low,

@@ -11,7 +11,6 @@ use unic_langid::langid;
 
 /// A language of the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Locale {
     English,
     Chinese,

@@ -6,7 +6,6 @@ use crate::ir::Failure;
 
 /// Whose path rules hold. Passed in so that every platform's rules are tested on every platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the three names say it")]
 pub enum Platform {
     Linux,
     MacOs,

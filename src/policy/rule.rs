@@ -11,7 +11,6 @@ use super::CallFacts;
 /// One rule, as it is stored and listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct Rule {
     pub id: RuleId,
     pub session: SessionId,
@@ -26,7 +25,6 @@ pub struct Rule {
 /// What a rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the two words say it")]
 pub enum RuleEffect {
     Allow,
     Deny,
@@ -35,7 +33,6 @@ pub enum RuleEffect {
 /// Where a rule was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the two words say it")]
 pub enum RuleMaker {
     Modal,
     Panel,

@@ -147,7 +147,6 @@ pub struct TurnEnd {
 /// How a turn ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are the specification's")]
 pub enum TurnOutcome {
     Done,
     Failed,

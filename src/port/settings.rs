@@ -11,7 +11,6 @@ use crate::ir::{ConfirmMode, ThinkingLevel};
 /// All settings, checked.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "one group per settings page")]
 pub struct Settings {
     pub general: GeneralSettings,
     pub models: ModelSettings,
@@ -22,7 +21,6 @@ pub struct Settings {
 /// How the window looks and types.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct GeneralSettings {
     pub language: Language,
     pub theme: Theme,
@@ -54,7 +52,6 @@ impl Default for GeneralSettings {
 
 /// The window's language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Language {
     #[default]
     #[serde(rename = "system")]
@@ -68,7 +65,6 @@ pub enum Language {
 /// Light or dark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Theme {
     #[default]
     System,
@@ -79,7 +75,6 @@ pub enum Theme {
 /// Which key sends; the other breaks the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum SendKey {
     #[default]
     Enter,
@@ -89,7 +84,6 @@ pub enum SendKey {
 /// Where answers come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct ModelSettings {
     /// For new chats; empty until one is chosen.
     pub default_provider: String,
@@ -131,7 +125,6 @@ impl Default for ModelSettings {
 /// Which tools there are, and their limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct ToolSettings {
     /// The master switch.
     pub enabled: bool,
@@ -150,7 +143,6 @@ impl Default for ToolSettings {
 /// Who is asked, and where.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "the names say what they hold")]
 pub struct SafetySettings {
     /// The mode of new sessions.
     pub mode: ConfirmMode,
@@ -170,7 +162,6 @@ impl Default for SafetySettings {
 
 /// A key or a value that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
 pub enum SettingsError {
     #[error("there is no setting named {key}; `nod config list` shows all")]
     UnknownKey { key: String },

@@ -120,7 +120,6 @@ impl From<crate::workspace::WorkspaceError> for RunError {
 /// The limits of the tools: one settings group.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "the names carry their unit")]
 pub struct Limits {
     pub read_bytes: u64,
     pub read_lines: u64,

@@ -6,7 +6,6 @@ use crate::ir::{Code, Failure};
 
 /// A failure at the person's files.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
 pub enum WorkspaceError {
     #[error("{message}")]
     Refused { code: Code, message: String },

@@ -6,7 +6,6 @@ use super::WorkspaceError;
 
 /// What makes an object of the file system this one and no other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
-#[expect(missing_docs, reason = "the file system's own words")]
 pub struct Identity {
     pub device: u64,
     pub inode: u64,
