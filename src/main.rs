@@ -1,1 +1,7 @@
-fn main() {}
+//! `nod`: the window, or a command without one.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    nod::cli::main()
+}

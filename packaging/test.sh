@@ -1,0 +1,44 @@
+#!/bin/sh
+# Every check and every test, as the continuous integration runs them. The window's tests get a virtual display.
+set -eu
+cd "$(dirname "$0")/.."
+. packaging/system-packages.sh
+
+need_rust
+# shellcheck disable=SC2086 # lists of words
+need_packages $build_packages $window_packages xvfb xdotool
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "format"
+cargo fmt --check
+
+step "lints"
+cargo clippy --locked --all-targets -- -D warnings
+
+step "the library without the window"
+cargo check --locked --no-default-features --lib
+
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --lib --document-private-items
+
+step "tests"
+display_file=$(mktemp)
+Xvfb -displayfd 3 -screen 0 1280x900x24 +extension GLX -nolisten tcp 3>"$display_file" 2>/dev/null &
+xvfb=$!
+trap 'kill $xvfb 2>/dev/null || true; rm -f "$display_file"' EXIT
+tries=0
+while [ ! -s "$display_file" ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || { echo "the virtual display did not start" >&2; exit 1; }
+    sleep 0.1
+done
+DISPLAY=":$(cat "$display_file")"
+export DISPLAY
+unset WAYLAND_DISPLAY
+
+if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --locked --no-fail-fast
+else
+    cargo test --locked --no-fail-fast
+fi
