@@ -25,6 +25,7 @@
 )]
 
 pub mod agent;
+pub mod cli;
 pub mod engine;
 pub mod ir;
 pub mod lang;

@@ -1,1 +1,4 @@
+//! One integration binary: the engine with scripted providers, temporary folders and loopback servers, and the rules that
+//! hold the house up.
 
+mod architecture;

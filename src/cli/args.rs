@@ -1,0 +1,276 @@
+//! The command line's grammar. What it says of itself (`--help`) is complete, with examples.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// A native desktop AI agent that asks before it changes anything.
+#[derive(Debug, Parser)]
+#[command(
+    name = "nod",
+    version,
+    about = "A native desktop AI agent that asks before it changes anything.",
+    long_about = "A native desktop AI agent that asks before it changes anything.\n\nWithout a command, `nod` opens its \
+                  window. Every command below runs the same engine, store, policy and ledger without one.",
+    after_help = "Exit codes: 0 done, 1 failed, 2 bad usage, 3 denied or stopped at a limit, 130 interrupted."
+)]
+pub struct Arguments {
+    /// What to do; without it the window opens.
+    #[command(subcommand)]
+    pub command: Option<Task>,
+
+    /// Where data is kept
+    #[arg(long, global = true, value_name = "DIR", env = "NOD_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+
+    /// Language of what people read
+    #[arg(long, global = true, value_name = "LANG", value_parser = ["en", "zh-CN"])]
+    pub lang: Option<String>,
+
+    /// Say more on standard error (repeat for more)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Say only what went wrong
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Say something to a model and see the turn to its end
+    Exec(ExecArgs),
+    /// Run one tool call through the same gate that models go through
+    Tool(ToolArgs),
+    /// List the tools with schema, risk and state
+    Tools(ListArgs),
+    /// List a provider's models
+    Models(ModelsArgs),
+    /// List the providers and whether they can be reached
+    Providers(ListArgs),
+    /// Look at, search, export, import and delete conversations
+    #[command(subcommand)]
+    Sessions(SessionsTask),
+    /// Read and change the settings of the window
+    #[command(subcommand)]
+    Config(ConfigTask),
+    /// Find out what is wrong on this computer and how to mend it
+    Doctor(ListArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `nod exec`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  nod exec --model qwen3:8b \"What is in this folder?\" --folder .\n  \
+                  nod exec --provider guide --folder ~/notes list files\n  \
+                  echo \"Summarise README.md\" | nod exec --model qwen3:8b --folder . -\n  \
+                  nod exec --model qwen3:8b --folder . --approve writes --json \"Write a changelog\"")]
+pub struct ExecArgs {
+    /// What to say; `-` reads it from standard input
+    #[arg(required = true, value_name = "PROMPT")]
+    pub prompt: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "documented at its type")]
+    pub gate: GateArgs,
+    /// Who answers: `ollama` or `guide` (built in, no AI model); the settings' default otherwise
+    #[arg(long, value_name = "ID")]
+    pub provider: Option<String>,
+    /// Another address of the provider, for this turn
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// The model; the settings' default otherwise
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// How hard the model should think
+    #[arg(long, value_name = "LEVEL")]
+    pub think: Option<Think>,
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID", conflicts_with = "new")]
+    pub session: Option<String>,
+    /// Begin a new conversation (the default)
+    #[arg(long)]
+    pub new: bool,
+    /// Attach an image (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+    /// A system prompt of your own
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// The tools that may be used, by name with commas between; `none` for none
+    #[arg(long, value_name = "LIST")]
+    pub tools: Option<String>,
+    /// Ask for the whole answer at once
+    #[arg(long)]
+    pub no_stream: bool,
+    /// Most requests to the model
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_rounds: Option<u32>,
+    /// Stop the turn after so many milliseconds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout_ms: Option<u64>,
+    /// Print events as JSON Lines, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `nod tool`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  nod tool read_file '{\"path\":\"README.md\"}' --folder .\n  \
+                  nod tool write_file - --folder . --approve writes < arguments.json\n\n\
+                  Prints the result object on one line. A refused or failed call exits 1, one that lacked a yes 3.")]
+pub struct ToolArgs {
+    /// The tool's name (see `nod tools`)
+    pub name: String,
+    /// Its arguments as a JSON object; `-` reads them from standard input
+    pub arguments: String,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "documented at its type")]
+    pub gate: GateArgs,
+}
+
+/// What a tool may touch, and who says yes.
+#[derive(Debug, Clone, Args)]
+pub struct GateArgs {
+    /// An allowed folder (repeatable; the first is the working folder)
+    #[arg(long, value_name = "DIR")]
+    pub folder: Vec<PathBuf>,
+    /// What is allowed without asking
+    #[arg(long, value_name = "WHAT", default_value = "ask")]
+    pub approve: Approve,
+    /// Switch a tool on for this run (repeatable), for example `run_command`
+    #[arg(long, value_name = "TOOL")]
+    pub enable_tool: Vec<String>,
+    /// Let commands run although the kernel does not confine them
+    #[arg(long)]
+    pub allow_unconfined: bool,
+}
+
+/// Who says yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Approve {
+    /// Ask on the terminal; denied where there is none
+    Ask,
+    /// Reads that need a yes
+    Reads,
+    /// Reads, writes, edits and new folders
+    Writes,
+    /// Deletions and commands too
+    All,
+    /// Nothing
+    Never,
+}
+
+/// How hard the model should think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+#[expect(missing_docs, reason = "the words say it, and help texts would only repeat them")]
+pub enum Think {
+    Off,
+    Low,
+    Medium,
+    High,
+    Max,
+}
+
+/// Lists.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `nod models`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nod models --provider ollama --base-url http://127.0.0.1:11434")]
+pub struct ModelsArgs {
+    /// Whose models
+    #[arg(long, value_name = "ID", default_value = "ollama")]
+    pub provider: String,
+    /// Another address of the provider
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Print JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `nod sessions`.
+#[derive(Debug, Subcommand)]
+pub enum SessionsTask {
+    /// All conversations, newest first
+    List(ListArgs),
+    /// One conversation as text
+    Show {
+        /// Its id (a beginning that no other shares will do)
+        id: String,
+        /// Print JSON and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find a text in all conversations
+    Search {
+        /// What to find
+        text: String,
+        /// Print JSON and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print one conversation whole
+    #[command(after_help = "Example:\n  nod sessions export 0198c2 --format json > chat.json")]
+    Export {
+        /// Its id
+        id: String,
+        /// JSON keeps everything and can be imported again; Markdown is for reading
+        #[arg(long, value_enum, default_value = "json")]
+        format: ExportFormat,
+    },
+    /// Bring an exported conversation back
+    Import {
+        /// A file that `export --format json` wrote
+        file: PathBuf,
+    },
+    /// Delete one conversation
+    Delete {
+        /// Its id
+        id: String,
+    },
+}
+
+/// How a conversation is written out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum ExportFormat {
+    /// Everything, in the internal representation
+    Json,
+    /// For reading
+    Md,
+}
+
+/// `nod config`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigTask {
+    /// All settings with their values
+    List(ListArgs),
+    /// One setting's value
+    Get {
+        /// Its key, for example `general.language`
+        key: String,
+    },
+    /// Change one setting
+    #[command(after_help = "Examples:\n  nod config set general.theme dark\n  nod config set models.num_ctx 32768")]
+    Set {
+        /// Its key
+        key: String,
+        /// Its value: JSON, or a plain word
+        value: String,
+    },
+    /// Put one setting back to its default
+    Reset {
+        /// Its key
+        key: String,
+    },
+}
