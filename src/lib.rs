@@ -25,6 +25,7 @@
 )]
 
 pub mod agent;
+pub mod app;
 pub mod cli;
 pub mod engine;
 pub mod ir;

@@ -1,0 +1,282 @@
+//! What a person does, as one list. A new action starts here; the compiler leads to the reducer.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::ir::{CallId, ConfirmId, ConfirmMode, MessageId, RuleId, SessionId, ThinkingLevel};
+use crate::port::ImageAttachment;
+
+/// Something that the person did, or that a dialog answered for them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Intent {
+    // Sessions
+    /// Goes to an empty chat, a new one if there is none.
+    NewChat,
+    SelectSession(SessionId),
+    /// The chat below (`1`) or above (`-1`) in the sidebar.
+    SelectNeighbour(i32),
+    /// Opens the session and scrolls to the message.
+    JumpTo {
+        session: SessionId,
+        message: Option<MessageId>,
+    },
+    RenameSession {
+        session: SessionId,
+        title: String,
+    },
+    PinSession {
+        session: SessionId,
+        pinned: bool,
+    },
+    /// A copy of the whole shown branch.
+    ForkSession(SessionId),
+    DeleteSession(SessionId),
+    RestoreSession(SessionId),
+    /// Asks where to write it.
+    ExportSession(SessionId),
+    ExportTo {
+        session: SessionId,
+        path: PathBuf,
+    },
+    /// Asks which file to read.
+    ImportSession,
+    ImportFrom(PathBuf),
+
+    // The turn and its messages
+    /// Sends what is in the composer; queued while a turn runs.
+    Send,
+    Stop,
+    /// Goes on after the round limit.
+    Continue,
+    /// Tries the broken-off answer again.
+    Retry,
+    /// Takes the person's earlier message into the composer; sending makes a branch.
+    EditMessage(MessageId),
+    /// The same for the newest message of the person.
+    EditLast,
+    CancelEdit,
+    Regenerate(MessageId),
+    SelectVersion {
+        message: MessageId,
+        version: u32,
+    },
+    /// A new session that ends with this message.
+    ForkHere(MessageId),
+    DeleteMessage(MessageId),
+    Unqueue(usize),
+    LoadOlder,
+    /// Opens or closes a card.
+    ToggleCall(CallId),
+    /// Opens or closes a thinking block or a folded run of calls, by the item's key.
+    ToggleItem(u64),
+    /// Brings the call's question up.
+    ReviewCall(CallId),
+    StopCall(CallId),
+    CopyText(String),
+    /// Asks before it leaves the window.
+    OpenLink(String),
+    ConfirmLink,
+    CancelLink,
+    OpenFile(PathBuf),
+    ShowInFolder(PathBuf),
+
+    // Composer
+    /// What the box holds now, with the cursor's place in bytes.
+    EditDraft {
+        text: String,
+        cursor: usize,
+    },
+    /// Asks which files to attach.
+    PickAttachment,
+    /// Files dropped or chosen; the window reads them.
+    AttachFiles(Vec<PathBuf>),
+    AttachImage(ImageAttachment),
+    /// A text file, read.
+    AttachText {
+        name: String,
+        text: String,
+    },
+    /// It could not be read: a key with the file's name.
+    AttachFailed {
+        name: String,
+        key: &'static str,
+    },
+    RemoveAttachment(usize),
+    /// Moves in the list of completions.
+    MoveCompletion(i32),
+    /// Takes the highlighted completion, or the one with this index.
+    AcceptCompletion(Option<usize>),
+    CloseCompletion,
+
+    // Session settings
+    ChooseModel {
+        provider: String,
+        model: String,
+    },
+    RefreshModels(Option<String>),
+    SetThinking(ThinkingLevel),
+    SetMode(ConfirmMode),
+    /// Opens the system's folder dialog.
+    AddFolder,
+    /// The dialog closed; `None` for no choice. `waited_ms` tells a missing dialog from a cancelled one.
+    FolderDialogClosed {
+        path: Option<PathBuf>,
+        waited_ms: u64,
+    },
+    AddFolderPath(PathBuf),
+    RemoveFolder(String),
+    /// Opens the typed-path field.
+    TypeFolder,
+    /// What the typed-path field holds now.
+    EditFolderPath(String),
+    RevokeRule(RuleId),
+    LiftSensitive(PathBuf),
+
+    // Confirmations
+    AllowOnce(ConfirmId),
+    /// Allows by the proposal with this index.
+    AllowInSession {
+        confirm: ConfirmId,
+        proposal: usize,
+    },
+    Deny {
+        confirm: ConfirmId,
+        reason: String,
+    },
+    DenyAndStop(ConfirmId),
+    /// Shows the next (`1`) or previous (`-1`) waiting question.
+    ShowNeighbourConfirm(i32),
+
+    // Settings
+    OpenSettings(SettingsPage),
+    CloseSettings,
+    SetSetting {
+        key: &'static str,
+        value: Value,
+    },
+    ResetSetting(&'static str),
+    PullModel {
+        provider: String,
+        model: String,
+    },
+    CancelPull {
+        provider: String,
+        model: String,
+    },
+    /// Adds a folder for new chats by dialog.
+    AddDefaultFolder,
+
+    // Search, panels, toasts
+    Search(String),
+    ClearSearch,
+    Open(Panel),
+    ClosePanel,
+    ToggleSidebar,
+    DismissToast(u64),
+
+    // The program
+    /// A start fault was answered.
+    AnswerFault(FaultChoice),
+    /// The window's close button, Ctrl+Q.
+    RequestClose,
+    ConfirmClose,
+    CancelClose,
+}
+
+/// What to do after the engine could not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FaultChoice {
+    Retry,
+    /// Asks for another data folder.
+    OtherFolder,
+    UseFolder(PathBuf),
+    WithoutSaving,
+}
+
+/// What lies over or beside the transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Panel {
+    /// Ctrl+K.
+    Palette,
+    /// `?`
+    Shortcuts,
+    /// Folders, mode and rules of the session.
+    Session,
+}
+
+/// A page of the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SettingsPage {
+    #[default]
+    General,
+    Models,
+    Tools,
+    Safety,
+    Prompts,
+    Data,
+    Shortcuts,
+    About,
+}
+
+impl SettingsPage {
+    /// Every page in the order of the navigation.
+    pub const ALL: [Self; 8] = [
+        Self::General,
+        Self::Models,
+        Self::Tools,
+        Self::Safety,
+        Self::Prompts,
+        Self::Data,
+        Self::Shortcuts,
+        Self::About,
+    ];
+
+    /// The key of its name.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::General => "settings-page-general",
+            Self::Models => "settings-page-models",
+            Self::Tools => "settings-page-tools",
+            Self::Safety => "settings-page-safety",
+            Self::Prompts => "settings-page-prompts",
+            Self::Data => "settings-page-data",
+            Self::Shortcuts => "settings-page-shortcuts",
+            Self::About => "settings-page-about",
+        }
+    }
+}
+
+/// What only the window can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostAction {
+    CopyText(String),
+    OpenLink(String),
+    OpenFile(PathBuf),
+    ShowInFolder(PathBuf),
+    /// Answered by `FolderDialogClosed`.
+    PickFolder,
+    /// Answered by `AttachFiles`.
+    PickFiles,
+    /// Read off-thread; answered by `AttachImage`, `AttachText` or `AttachFailed`.
+    ReadFiles(Vec<PathBuf>),
+    /// Answered by `ImportFrom`.
+    PickImport,
+    /// Answered by `ExportTo`.
+    PickExport {
+        session: SessionId,
+        name: String,
+    },
+    /// Answered by `AnswerFault(UseFolder)`.
+    PickDataFolder,
+    /// Starts the engine again as chosen.
+    Restart(FaultChoice),
+    /// The keyboard goes to the composer.
+    FocusComposer,
+    /// The transcript shows this message.
+    ScrollTo(MessageId),
+    /// The window comes forward.
+    Raise,
+    /// Everything is written: the window may go.
+    Quit,
+}

@@ -1,0 +1,12 @@
+//! Everything that the window shows, without a window: the state and its reducer, one file per area.
+//!
+//! A person makes an [`Intent`]; the reducer answers with commands for the engine and with [`HostAction`]s for the window.
+//! Events of the engine change the state. Pure: no egui, no clock (the time comes in), no disk, no lock.
+
+mod intent;
+mod session_view;
+mod state;
+
+pub use intent::{FaultChoice, HostAction, Intent, Panel, SettingsPage};
+pub use session_view::{CallView, Item, ItemKind, SessionView, TurnNote};
+pub use state::AppState;

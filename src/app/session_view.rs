@@ -1,0 +1,469 @@
+//! The open session as the transcript draws it: its items in drawing order, kept up by events and never rebuilt per frame.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ir::{
+    CallId, CallRecord, CallStatus, MessageId, MessageRecord, MessageStatus, Role, Session, State, StreamBody, UnixMs,
+};
+use crate::policy::Rule;
+
+/// Longest live output that is kept for a card, in bytes; the head is dropped.
+const MAX_OUTPUT_BYTES: usize = 200_000;
+
+/// The open session.
+#[derive(Debug, Clone)]
+pub struct SessionView {
+    pub session: Session,
+    /// What is drawn, from the top down.
+    pub items: Vec<Item>,
+    /// Every loaded message of the shown branch. Streamed text grows in place.
+    pub messages: HashMap<MessageId, MessageRecord>,
+    pub calls: HashMap<CallId, CallView>,
+    /// Whether there is more before the first loaded message.
+    pub has_older: bool,
+    /// Whether the page before is on its way.
+    pub is_loading_older: bool,
+    pub state: State,
+    pub rules: Vec<Rule>,
+    /// Messages that wait for the running turn to end.
+    pub queued: Vec<String>,
+    /// When the thinking block that grows now began.
+    pub thinking_started: Option<UnixMs>,
+    /// What stands below the last item.
+    pub note: TurnNote,
+    /// Keys of thinking blocks and runs of calls that the person opened or closed by hand.
+    pub toggled: HashSet<u64>,
+    order: Vec<MessageId>,
+    revisions: HashMap<MessageId, u64>,
+    can_continue: bool,
+}
+
+/// One thing that is drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Stays the same for as long as the thing is shown.
+    pub key: u64,
+    /// Changes whenever anything that is drawn of it changes.
+    pub revision: u64,
+    pub kind: ItemKind,
+}
+
+/// What an item draws.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ItemKind {
+    /// The person's message.
+    Person(MessageId),
+    /// What the model thought.
+    Thinking(MessageId),
+    /// The model's text.
+    Answer(MessageId),
+    /// One call.
+    Call(CallId),
+    /// A run of finished reads, folded into one line.
+    CallGroup(Vec<CallId>),
+    /// Why an answer broke off, with *Retry*.
+    Failure(MessageId),
+    /// The round limit was reached, with *Continue*.
+    Limit,
+    /// Model, tokens, speed, time and the actions of the last answer of a turn.
+    Meta(MessageId),
+    /// What had come when the person stopped it or Nod ended.
+    Interrupted(MessageId),
+}
+
+/// A call with what its card shows beyond the ledger's row.
+#[derive(Debug, Clone)]
+pub struct CallView {
+    pub record: CallRecord,
+    /// Live output of a command so far.
+    pub output: String,
+    pub is_open: bool,
+    pub revision: u64,
+}
+
+/// What a running turn does that no message shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum TurnNote {
+    #[default]
+    None,
+    /// A try failed; the next one starts at `until`.
+    Retrying { attempt: u32, until: UnixMs, reason: String },
+}
+
+impl SessionView {
+    /// The view of a session with its newest page.
+    pub fn new(
+        session: Session,
+        messages: Vec<MessageRecord>,
+        has_older: bool,
+        calls: Vec<CallRecord>,
+        rules: Vec<Rule>,
+        state: State,
+        queued: Vec<String>,
+    ) -> Self {
+        let order = messages.iter().map(|record| record.id.clone()).collect();
+        let mut view = Self {
+            session,
+            items: Vec::new(),
+            messages: messages.into_iter().map(|record| (record.id.clone(), record)).collect(),
+            calls: calls.into_iter().map(|record| (record.call.id.clone(), CallView::new(record))).collect(),
+            has_older,
+            is_loading_older: false,
+            state,
+            rules,
+            queued,
+            thinking_started: None,
+            note: TurnNote::None,
+            toggled: HashSet::new(),
+            order,
+            revisions: HashMap::new(),
+            can_continue: false,
+        };
+        view.rebuild();
+        view
+    }
+
+    /// The shown branch's loaded messages, oldest first.
+    pub fn branch(&self) -> impl DoubleEndedIterator<Item = &MessageRecord> {
+        self.order.iter().filter_map(|id| self.messages.get(id))
+    }
+
+    /// The newest message of the person.
+    pub fn last_of_person(&self) -> Option<&MessageRecord> {
+        self.branch().rev().find(|record| record.message.role == Role::User)
+    }
+
+    /// Whether nothing was said yet.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty() && !self.has_older
+    }
+
+    /// Puts an older page before the first message.
+    pub fn prepend(&mut self, messages: Vec<MessageRecord>, has_older: bool, calls: Vec<CallRecord>) {
+        self.has_older = has_older;
+        self.is_loading_older = false;
+        let mut order: Vec<MessageId> = messages.iter().map(|record| record.id.clone()).collect();
+        order.retain(|id| !self.messages.contains_key(id));
+        order.append(&mut self.order);
+        self.order = order;
+        for record in messages {
+            self.messages.entry(record.id.clone()).or_insert(record);
+        }
+        for record in calls {
+            self.calls.entry(record.call.id.clone()).or_insert_with(|| CallView::new(record));
+        }
+        self.rebuild();
+    }
+
+    /// A message was added at the end or changed as a whole.
+    pub fn change_message(&mut self, record: MessageRecord) {
+        let id = record.id.clone();
+        if record.status != MessageStatus::Streaming {
+            self.thinking_started = None;
+            self.note = TurnNote::None;
+        }
+        if self.messages.insert(id.clone(), record).is_none() {
+            self.order.push(id.clone());
+            self.can_continue = false;
+        }
+        self.bump(&id);
+        self.rebuild();
+    }
+
+    /// More of a streaming answer.
+    pub fn stream(&mut self, message: &MessageId, body: &StreamBody, now: UnixMs) {
+        self.note = TurnNote::None;
+        let Some(record) = self.messages.get_mut(message) else { return };
+        let is_new = match body {
+            StreamBody::ThinkingStart => {
+                self.thinking_started = Some(now);
+                false
+            }
+            StreamBody::ThinkingEnd => {
+                self.thinking_started = None;
+                false
+            }
+            StreamBody::ReasoningDelta { delta } => {
+                let reasoning = record.message.reasoning_content.get_or_insert_default();
+                let is_first = reasoning.is_empty();
+                reasoning.push_str(delta);
+                is_first
+            }
+            StreamBody::TextDelta { delta } => {
+                let is_first = record.message.content.is_empty();
+                record.message.content.push_str(delta);
+                is_first
+            }
+            // A complete call comes as a ledger row; counts and errors come with the whole message.
+            StreamBody::ToolCallDelta { .. }
+            | StreamBody::ToolCallComplete { .. }
+            | StreamBody::Usage { .. }
+            | StreamBody::Error { .. }
+            | StreamBody::Done => return,
+        };
+        self.bump(message);
+        if is_new {
+            self.rebuild();
+            return;
+        }
+        let revision = self.revisions.get(message).copied().unwrap_or(0);
+        let grown = self.items.iter_mut().rev().filter(|item| match &item.kind {
+            ItemKind::Thinking(id) | ItemKind::Answer(id) => id == message,
+            ItemKind::Person(_)
+            | ItemKind::Call(_)
+            | ItemKind::CallGroup(_)
+            | ItemKind::Failure(_)
+            | ItemKind::Limit
+            | ItemKind::Meta(_)
+            | ItemKind::Interrupted(_) => false,
+        });
+        // The text goes on at the item that grows; the thinking before it only redraws its heading.
+        for item in grown {
+            item.revision = revision;
+        }
+    }
+
+    /// A call was added or changed.
+    pub fn change_call(&mut self, record: CallRecord) {
+        match self.calls.get_mut(&record.call.id) {
+            Some(view) => {
+                // Its output is in the result now.
+                if record.result.is_some() {
+                    view.output.clear();
+                }
+                view.record = record;
+                view.revision += 1;
+            }
+            None => {
+                self.calls.insert(record.call.id.clone(), CallView::new(record));
+            }
+        }
+        self.rebuild();
+    }
+
+    /// More output of a running command.
+    pub fn append_output(&mut self, call: &CallId, text: &str) {
+        let Some(view) = self.calls.get_mut(call) else { return };
+        view.output.push_str(text);
+        if view.output.len() > MAX_OUTPUT_BYTES {
+            let mut cut = view.output.len() - MAX_OUTPUT_BYTES;
+            while !view.output.is_char_boundary(cut) {
+                cut += 1;
+            }
+            view.output.drain(..cut);
+        }
+        view.revision += 1;
+        self.touch_call(call);
+    }
+
+    /// Opens or closes a card.
+    pub fn toggle_call(&mut self, call: &CallId) {
+        if let Some(view) = self.calls.get_mut(call) {
+            view.is_open = !view.is_open;
+            view.revision += 1;
+        }
+        self.touch_call(call);
+    }
+
+    /// Opens or closes a thinking block or a run of calls.
+    pub fn toggle_item(&mut self, key: u64) {
+        if !self.toggled.remove(&key) {
+            self.toggled.insert(key);
+        }
+        if let Some(item) = self.items.iter_mut().find(|item| item.key == key) {
+            item.revision = item.revision.wrapping_add(1 << 32);
+        }
+    }
+
+    /// The turn ended; `can_continue` offers to go on.
+    pub fn end_turn(&mut self, can_continue: bool) {
+        self.can_continue = can_continue;
+        self.thinking_started = None;
+        self.note = TurnNote::None;
+        self.rebuild();
+    }
+
+    fn touch_call(&mut self, call: &CallId) {
+        let calls = &self.calls;
+        let shown = self.items.iter_mut().rev().find(|item| match &item.kind {
+            ItemKind::Call(id) => id == call,
+            ItemKind::CallGroup(ids) => ids.contains(call),
+            ItemKind::Person(_)
+            | ItemKind::Thinking(_)
+            | ItemKind::Answer(_)
+            | ItemKind::Failure(_)
+            | ItemKind::Limit
+            | ItemKind::Meta(_)
+            | ItemKind::Interrupted(_) => false,
+        });
+        if let Some(item) = shown {
+            item.revision = match &item.kind {
+                ItemKind::CallGroup(ids) => ids.iter().map(|id| revision_of(calls, id)).sum(),
+                _ => revision_of(calls, call),
+            };
+        }
+    }
+
+    fn bump(&mut self, message: &MessageId) {
+        *self.revisions.entry(message.clone()).or_insert(0) += 1;
+    }
+
+    /// Lays the items out anew: after a change of structure only, never for a delta.
+    fn rebuild(&mut self) {
+        let mut kinds: Vec<ItemKind> = Vec::with_capacity(self.items.len() + 4);
+        let mut reads: Vec<CallId> = Vec::new();
+        for (index, id) in self.order.iter().enumerate() {
+            let Some(record) = self.messages.get(id) else { continue };
+            match record.message.role {
+                Role::User => {
+                    flush(&mut reads, &mut kinds);
+                    kinds.push(ItemKind::Person(id.clone()));
+                }
+                Role::Assistant => {
+                    let is_last_of_turn = self
+                        .order
+                        .get(index + 1..)
+                        .unwrap_or_default()
+                        .iter()
+                        .filter_map(|next| self.messages.get(next))
+                        .find(|next| next.message.role != Role::Tool)
+                        .is_none_or(|next| next.message.role == Role::User);
+                    self.lay_out_answer(record, is_last_of_turn, &mut reads, &mut kinds);
+                }
+                // Results are on their call's card; a summary of compressed history is not shown as a message.
+                Role::Tool | Role::System => {}
+            }
+        }
+        flush(&mut reads, &mut kinds);
+        if self.can_continue {
+            kinds.push(ItemKind::Limit);
+        }
+        self.items = kinds
+            .into_iter()
+            .map(|kind| {
+                let key = kind.key();
+                let toggled = if self.toggled.contains(&key) { 1 << 32 } else { 0 };
+                Item { key, revision: toggled + self.revision(&kind), kind }
+            })
+            .collect();
+    }
+
+    fn lay_out_answer(
+        &self,
+        record: &MessageRecord,
+        is_last_of_turn: bool,
+        reads: &mut Vec<CallId>,
+        kinds: &mut Vec<ItemKind>,
+    ) {
+        let id = &record.id;
+        if record.message.reasoning_content.as_deref().is_some_and(|text| !text.trim().is_empty()) {
+            flush(reads, kinds);
+            kinds.push(ItemKind::Thinking(id.clone()));
+        }
+        if !record.message.content.trim().is_empty() {
+            flush(reads, kinds);
+            kinds.push(ItemKind::Answer(id.clone()));
+        }
+        for call in record.message.calls() {
+            let Some(view) = self.calls.get(&call.id) else { continue };
+            if is_quiet_read(&view.record) {
+                reads.push(call.id.clone());
+            } else {
+                flush(reads, kinds);
+                kinds.push(ItemKind::Call(call.id.clone()));
+            }
+        }
+        // Rows of a message that still streams: their calls are not in the message yet.
+        let mut early: Vec<&CallView> = self
+            .calls
+            .values()
+            .filter(|view| view.record.message.as_ref() == Some(id))
+            .filter(|view| !record.message.calls().iter().any(|call| call.id == view.record.call.id))
+            .collect();
+        early.sort_by(|a, b| (a.record.created_at, &a.record.call.id).cmp(&(b.record.created_at, &b.record.call.id)));
+        for view in early {
+            flush(reads, kinds);
+            kinds.push(ItemKind::Call(view.record.call.id.clone()));
+        }
+        if record.error.is_some() {
+            flush(reads, kinds);
+            kinds.push(ItemKind::Failure(id.clone()));
+        }
+        match record.status {
+            MessageStatus::Stopped | MessageStatus::Interrupted => {
+                flush(reads, kinds);
+                kinds.push(ItemKind::Interrupted(id.clone()));
+            }
+            MessageStatus::Complete | MessageStatus::Failed | MessageStatus::Streaming => {}
+        }
+        if is_last_of_turn && record.status != MessageStatus::Streaming {
+            flush(reads, kinds);
+            kinds.push(ItemKind::Meta(id.clone()));
+        }
+    }
+
+    fn revision(&self, kind: &ItemKind) -> u64 {
+        match kind {
+            ItemKind::Person(id)
+            | ItemKind::Thinking(id)
+            | ItemKind::Answer(id)
+            | ItemKind::Failure(id)
+            | ItemKind::Meta(id)
+            | ItemKind::Interrupted(id) => self.revisions.get(id).copied().unwrap_or(0),
+            ItemKind::Call(id) => revision_of(&self.calls, id),
+            ItemKind::CallGroup(ids) => ids.iter().map(|id| revision_of(&self.calls, id)).sum(),
+            ItemKind::Limit => 0,
+        }
+    }
+}
+
+impl CallView {
+    fn new(record: CallRecord) -> Self {
+        Self { record, output: String::new(), is_open: false, revision: 1 }
+    }
+}
+
+impl ItemKind {
+    /// A key that is the same wherever the same thing stands. A run of calls keeps its first call's.
+    fn key(&self) -> u64 {
+        match self {
+            Self::Person(id) => hash(1, id.as_str()),
+            Self::Thinking(id) => hash(2, id.as_str()),
+            Self::Answer(id) => hash(3, id.as_str()),
+            Self::Call(id) => hash(4, id.as_str()),
+            Self::CallGroup(ids) => hash(5, ids.first().map_or("", CallId::as_str)),
+            Self::Failure(id) => hash(6, id.as_str()),
+            Self::Limit => hash(7, ""),
+            Self::Meta(id) => hash(8, id.as_str()),
+            Self::Interrupted(id) => hash(9, id.as_str()),
+        }
+    }
+}
+
+/// A finished call that only looked: one line of many.
+fn is_quiet_read(record: &CallRecord) -> bool {
+    record.status == CallStatus::Succeeded
+        && matches!(record.call.name.as_str(), "read_file" | "list_directory" | "search_files")
+}
+
+fn flush(reads: &mut Vec<CallId>, kinds: &mut Vec<ItemKind>) {
+    match reads.as_slice() {
+        [] => {}
+        [only] => {
+            kinds.push(ItemKind::Call(only.clone()));
+            reads.clear();
+        }
+        [..] => kinds.push(ItemKind::CallGroup(std::mem::take(reads))),
+    }
+}
+
+fn revision_of(calls: &HashMap<CallId, CallView>, id: &CallId) -> u64 {
+    calls.get(id).map_or(0, |view| view.revision)
+}
+
+/// FNV-1a: the same in every run, unlike the standard hasher.
+fn hash(kind: u8, text: &str) -> u64 {
+    std::iter::once(kind)
+        .chain(text.bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
