@@ -75,7 +75,6 @@ pub struct ExecArgs {
     #[arg(required = true, value_name = "PROMPT")]
     pub prompt: Vec<String>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "documented at its type")]
     pub gate: GateArgs,
     /// Who answers: `ollama` or `guide` (built in, no AI model); the settings' default otherwise
     #[arg(long, value_name = "ID")]
@@ -129,7 +128,6 @@ pub struct ToolArgs {
     /// Its arguments as a JSON object; `-` reads them from standard input
     pub arguments: String,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "documented at its type")]
     pub gate: GateArgs,
 }
 
@@ -167,7 +165,6 @@ pub enum Approve {
 
 /// How hard the model should think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
-#[expect(missing_docs, reason = "the words say it, and help texts would only repeat them")]
 pub enum Think {
     Off,
     Low,

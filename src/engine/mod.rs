@@ -2,3 +2,7 @@
 //!
 //! `turn` drives the agent machine, `gate` is the one way to a tool, `confirm` keeps the questions, `inbox` carries events to
 //! the front end. Nothing here draws.
+
+mod instance;
+
+pub use instance::{Claim, Handover, Ownership, Reply, Running, Visitor, claim};
