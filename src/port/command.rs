@@ -83,12 +83,13 @@ pub enum Command {
     Search { query: String, number: u64 },
     /// Paths in the allowed folders (or, without a session, folders anywhere) that begin like this → `PathsCompleted`.
     CompletePath { session: Option<SessionId>, prefix: String, number: u64 },
-    /// One call through the gate, from the command line → `ToolEnded`.
-    RunTool { session: SessionId, call: ToolCall },
+    /// One call through the gate, from the command line → `ToolEnded`. The session is stored first, so that the ledger
+    /// has it. `call.raw_args` holds the arguments as they were typed: the gate parses them, strictly.
+    RunTool { session: Box<Session>, call: ToolCall, options: TurnOptions },
     /// Stops one running call.
     StopCall { session: SessionId, call: CallId },
-    /// One turn with options, for the command line → the turn's events, `TurnEnded`.
-    RunTurn { session: Session, text: String, images: Vec<Image>, options: TurnOptions },
+    /// One turn with options, for the command line → the turn's events, `TurnEnded`. The session is stored first.
+    RunTurn { session: Box<Session>, text: String, images: Vec<Image>, options: TurnOptions },
     /// Brings the window forward (a second start asks for it) → `Raised`.
     Raise,
     /// Stops everything, finishes writing → `Ended`.
@@ -111,6 +112,19 @@ pub struct TurnOptions {
     /// Lifts "never run unconfined" for this turn.
     pub allow_unconfined: bool,
     /// Another base URL for the session's provider in this turn.
+    pub base_url: Option<String>,
+    /// Who answers when the session's provider cannot; the settings' own when `None`.
+    pub fallback: Option<Fallback>,
+}
+
+/// Who answers when the first provider cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fallback {
+    /// The provider's id.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// Another base URL for it.
     pub base_url: Option<String>,
 }
 

@@ -47,6 +47,9 @@ pub struct ConfirmRequest {
     pub dry_run: Vec<(u32, u32)>,
     /// When it was asked.
     pub asked_at: UnixMs,
+    /// Whether it is asked anew because what was approved is no longer what is there.
+    #[serde(default)]
+    pub is_asked_anew: bool,
     /// The hash that an answer is bound to.
     pub plan_hash: String,
 }

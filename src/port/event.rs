@@ -52,6 +52,8 @@ pub enum Event {
     CallChanged(Box<CallRecord>),
     /// New output of a running command.
     CallOutput { session: SessionId, call: CallId, is_stderr: bool, text: String },
+    /// How many files a running call has looked at.
+    CallProgressed { session: SessionId, call: CallId, files: u64 },
     /// Somebody must answer.
     ConfirmAsked(Box<ConfirmRequest>),
     /// A question needs no answer any more (answered, stopped, expired).

@@ -5,7 +5,7 @@ mod confirm;
 mod event;
 mod settings;
 
-pub use command::{Command, ImageAttachment, TurnOptions};
+pub use command::{Command, Fallback, ImageAttachment, TurnOptions};
 pub use confirm::{Answer, ConfirmRequest};
 pub use event::{Event, ModelsState, SearchHit, TurnEnd, TurnOutcome};
 pub use settings::{

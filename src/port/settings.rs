@@ -100,6 +100,9 @@ pub struct ModelSettings {
     pub max_rounds: u32,
     /// The last rounds that a compression leaves word for word.
     pub kept_rounds: u32,
+    /// Who answers when the session's provider cannot; empty for nobody.
+    pub fallback_provider: String,
+    pub fallback_model: String,
     /// The person's own system prompt; empty for none.
     pub system_prompt: String,
 }
@@ -117,6 +120,8 @@ impl Default for ModelSettings {
             show_thinking: true,
             max_rounds: 10,
             kept_rounds: 5,
+            fallback_provider: String::new(),
+            fallback_model: String::new(),
             system_prompt: String::new(),
         }
     }
