@@ -36,4 +36,6 @@ pub mod provider;
 pub mod sandbox;
 pub mod store;
 pub mod tool;
+#[cfg(feature = "gui")]
+pub mod ui;
 pub mod workspace;
