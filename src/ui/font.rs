@@ -36,7 +36,9 @@ pub fn install(ctx: &Context) {
 /// The bundled fonts by family.
 pub fn definitions() -> FontDefinitions {
     // Han glyphs fill their square, so that at the same size they look larger and lower than the Latin beside them.
-    let han = |data: FontData| data.tweak(FontTweak { scale: HAN_SCALE, y_offset_factor: HAN_OFFSET, ..FontTweak::default() });
+    let han = |data: FontData| {
+        data.tweak(FontTweak { scale: HAN_SCALE, y_offset_factor: HAN_OFFSET, ..FontTweak::default() })
+    };
     let mono_tweak = FontTweak { tab_size: 4.0, ..FontTweak::default() };
     let fonts = [
         ("inter", font!("fonts/Inter-Regular.ttf")),

@@ -346,8 +346,9 @@ impl Theme {
 
     /// The theme that was installed last, for whatever draws.
     pub fn of(ctx: &Context) -> Arc<Self> {
-        ctx.data(|data| data.get_temp::<Arc<Self>>(Id::unique("nod theme")))
-            .unwrap_or_else(|| Arc::new(Self::new(if ctx.theme() == egui::Theme::Dark { Mode::Dark } else { Mode::Light })))
+        ctx.data(|data| data.get_temp::<Arc<Self>>(Id::unique("nod theme"))).unwrap_or_else(|| {
+            Arc::new(Self::new(if ctx.theme() == egui::Theme::Dark { Mode::Dark } else { Mode::Light }))
+        })
     }
 
     /// Makes the window look like this, from this frame on; cheap when nothing changed.
@@ -518,10 +519,15 @@ mod tests {
         for mode in [Mode::Light, Mode::Dark] {
             let c = Colors::of(mode);
             let surfaces = [c.background, c.sidebar, c.raised, c.hover, c.code];
-            let words =
-                [c.text, c.dim, c.accent, c.warn, c.bad, c.good, c.info, c.unknown].map(|color| (color, surfaces.to_vec()));
+            let words = [c.text, c.dim, c.accent, c.warn, c.bad, c.good, c.info, c.unknown]
+                .map(|color| (color, surfaces.to_vec()));
             let syntax = [
-                c.text, c.syntax.keyword, c.syntax.function, c.syntax.string, c.syntax.number, c.syntax.kind,
+                c.text,
+                c.syntax.keyword,
+                c.syntax.function,
+                c.syntax.string,
+                c.syntax.number,
+                c.syntax.kind,
                 c.syntax.comment,
             ]
             .map(|color| (color, vec![c.code, c.added, c.removed, c.inline_code]));
