@@ -32,7 +32,7 @@ pub enum Decision {
     },
 }
 
-/// Why a call is asked. All but `Mode` are shown in red.
+/// Why a call is asked. All but `Mode` and `HardLink` are shown in red.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum AskReason {
@@ -49,9 +49,14 @@ pub enum AskReason {
         /// The part that says so.
         part: String,
     },
+    /// The name holds characters that cannot be seen.
+    HiddenCharacters {
+        /// The name with these characters drawn as escapes.
+        escaped: String,
+    },
     /// Something later executes this file.
     ProtectedWrite,
-    /// The file has other names (hard links).
+    /// The file has other names (hard links). A notice: it never asks by itself, as a write goes into a new file.
     HardLink,
     /// Lies on another mount than its allowed folder.
     OtherMount,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::ir::{Access, ConfirmMode, RiskLevel};
 
-use super::{CommandJudgement, RelPath};
+use super::{CommandJudgement, RelPath, Surroundings};
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,6 +30,10 @@ pub struct CallFacts {
     pub mode: ConfirmMode,
     /// SHA-256 of the canonical arguments, hex.
     pub args_hash: String,
+    /// The session's allowed folders, absolute, as the person chose them.
+    pub roots: Vec<PathBuf>,
+    /// The computer around them.
+    pub surroundings: Surroundings,
     /// What it touches, resolved.
     pub targets: Vec<TargetFacts>,
     /// What the command parser made of it, for `run_command`.

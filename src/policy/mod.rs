@@ -4,6 +4,7 @@
 //! Nothing fails open: what does not parse is refused or asked, and no list ever turns "ask" into "allow"
 //! by a program's name.
 
+mod blocked;
 mod command;
 mod decide;
 mod display;
@@ -11,11 +12,14 @@ mod facts;
 mod names;
 mod path;
 mod rule;
+mod surroundings;
 
+pub use blocked::{FolderConcern, blocked_path, folder_concern};
 pub use command::{CommandJudgement, judge_command};
 pub use decide::{AskReason, Decision, decide};
-pub use display::{Deception, escape, find_deceptive};
+pub use display::{Deception, Segment, escape, find_deceptive, segments};
 pub use facts::{CallFacts, Origin, PathPlace, TargetFacts, TargetKind};
 pub use names::{NameVerdict, ProtectedWrite, is_protected_write, judge_name};
-pub use path::{Lexical, Platform, RelPath, blocked_path, lexical};
+pub use path::{Lexical, RelPath, lexical};
 pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, matching_rules, proposals};
+pub use surroundings::{Platform, Surroundings};

@@ -4,26 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ir::Failure;
 
-/// Whose path rules hold. Passed in so that every platform's rules are tested on every platform.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Platform {
-    Linux,
-    MacOs,
-    Windows,
-}
-
-impl Platform {
-    /// The platform that this program was built for.
-    pub const fn current() -> Self {
-        if cfg!(windows) {
-            Self::Windows
-        } else if cfg!(target_os = "macos") {
-            Self::MacOs
-        } else {
-            Self::Linux
-        }
-    }
-}
+use super::Surroundings;
 
 /// A path below a folder in normal form: no empty part, no `.`, no `..`, no NUL. Empty means the folder itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -77,24 +58,19 @@ pub enum Lexical {
     },
 }
 
-/// Judges a path by its text. A relative path starts at the first allowed folder; `..` is taken apart here,
-/// and a path that leaves its folder is refused even if it comes back.
+/// Judges a path by its text. A relative path starts at the first allowed folder; `~/` at the start means the home
+/// folder; `..` is taken apart here, and a path that leaves its folder is refused even if it comes back. `lifted` are the
+/// absolute paths whose sensitive name the person lifted in this session.
 ///
 /// # Errors
 /// `PATH_INVALID` (NUL, empty, too long, device name, alternate stream, UNC), `PATH_OUT_OF_SCOPE` (leaves its folder,
 /// or is relative where there is no folder), `BLOCKED_PATH_DENIED`, `SENSITIVE_PATH_DENIED`.
-pub fn lexical(given: &str, roots: &[PathBuf], home: Option<&Path>, platform: Platform) -> Result<Lexical, Failure> {
-    let _ = (given, roots, home, platform);
-    todo!()
-}
-
-/// Why an absolute path is closed to tools always, if it is.
-pub fn blocked_path(
-    absolute: &Path,
-    home: Option<&Path>,
-    data_dir: Option<&Path>,
-    platform: Platform,
-) -> Option<Failure> {
-    let _ = (absolute, home, data_dir, platform);
+pub fn lexical(
+    given: &str,
+    roots: &[PathBuf],
+    lifted: &[PathBuf],
+    surroundings: &Surroundings,
+) -> Result<Lexical, Failure> {
+    let _ = (given, roots, lifted, surroundings);
     todo!()
 }
