@@ -13,6 +13,12 @@ pub struct RelPath {
 }
 
 impl RelPath {
+    /// A path from its parts, the top first; `None` when a part is empty, `.` or `..`, or holds a separator or NUL.
+    pub fn from_parts(parts: Vec<String>) -> Option<Self> {
+        let is_plain = |part: &String| !matches!(part.as_str(), "" | "." | "..") && !part.contains(['/', '\0']);
+        parts.iter().all(is_plain).then_some(Self { parts })
+    }
+
     /// The parts from the top down.
     pub fn parts(&self) -> &[String] {
         &self.parts

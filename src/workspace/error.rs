@@ -1,6 +1,7 @@
 //! What can go wrong at the disk, with the stable code that the model and the person get.
 
-use std::path::PathBuf;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use crate::ir::{Code, Failure};
 
@@ -10,14 +11,62 @@ pub enum WorkspaceError {
     #[error("{message}")]
     Refused { code: Code, message: String },
     #[error("{action} failed: {source}. Path: {path}")]
-    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    Io { action: &'static str, path: PathBuf, source: Error },
+}
+
+impl WorkspaceError {
+    /// A refusal with its sentence; the path goes last.
+    pub fn refused(code: Code, sentence: &str, path: &Path) -> Self {
+        Self::Refused { code, message: format!("{sentence} Path: {}", path.display()) }
+    }
+
+    /// What the operating system answered. `action` begins the sentence, for example "Reading the file".
+    pub fn io(action: &'static str, path: &Path, source: Error) -> Self {
+        Self::Io { action, path: path.to_path_buf(), source }
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Refused { code, .. } => *code,
+            Self::Io { source, .. } => code_of(source),
+        }
+    }
 }
 
 impl From<WorkspaceError> for Failure {
     fn from(error: WorkspaceError) -> Self {
-        match error {
-            WorkspaceError::Refused { code, message } => Self { code, message },
-            WorkspaceError::Io { .. } => Self { code: Code::IoError, message: error.to_string() },
-        }
+        let code = error.code();
+        let message = match &error {
+            WorkspaceError::Refused { message, .. } => message.clone(),
+            WorkspaceError::Io { action, path, source } => match code {
+                Code::PathNotFound => format!("There is no such file or folder. Path: {}", path.display()),
+                Code::NoSpace => {
+                    format!("{action} failed: the disk is full; nothing was changed. Path: {}", path.display())
+                }
+                Code::PermissionDenied => {
+                    format!("{action} failed: the operating system does not permit it. Path: {}", path.display())
+                }
+                Code::NotADirectory => format!("A part of the path is not a folder. Path: {}", path.display()),
+                _ => format!("{action} failed: {source}. Path: {}", path.display()),
+            },
+        };
+        Self { code, message }
+    }
+}
+
+fn code_of(source: &Error) -> Code {
+    // The error kinds of the standard library are open-ended: what has no code of its own is an IO error.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "not our enum, and marked non-exhaustive")]
+    match source.kind() {
+        ErrorKind::NotFound => Code::PathNotFound,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Code::PermissionDenied,
+        // A file that the system does not let grow further is a full disk to whoever writes it.
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Code::NoSpace,
+        ErrorKind::NotADirectory => Code::NotADirectory,
+        ErrorKind::IsADirectory => Code::NotAFile,
+        ErrorKind::DirectoryNotEmpty => Code::DirectoryNotEmpty,
+        ErrorKind::InvalidFilename | ErrorKind::InvalidInput => Code::PathInvalid,
+        _ => Code::IoError,
     }
 }

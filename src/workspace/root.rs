@@ -1,42 +1,76 @@
 //! An allowed folder, opened.
 
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::WorkspaceError;
-
-/// What makes an object of the file system this one and no other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
-pub struct Identity {
-    pub device: u64,
-    pub inode: u64,
-    pub mount: u64,
-    pub links: u64,
-    pub bytes: u64,
-    /// Nanoseconds since the epoch.
-    pub modified_ns: i128,
-}
+use super::{Folder, Identity, WorkspaceError};
+use crate::ir::Code;
+use crate::policy::TargetKind;
 
 /// An allowed folder: the handle is the capability, the path is for showing. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Root {}
+pub struct Root {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    folder: Folder,
+    chosen: PathBuf,
+    real: PathBuf,
+    identity: Identity,
+}
 
 impl Root {
     /// Opens a folder that the person chose.
     ///
     /// # Errors
-    /// When it is missing, not a folder or not readable.
+    /// `PATH_INVALID` when the path is not absolute, `PATH_NOT_FOUND`, `NOT_A_DIRECTORY`, `PERMISSION_DENIED`, `IO_ERROR`.
     pub fn open(path: &Path) -> Result<Self, WorkspaceError> {
-        let _ = path;
-        todo!()
+        let failed = |source| WorkspaceError::io("Opening the allowed folder", path, source);
+        if !path.is_absolute() {
+            return Err(WorkspaceError::refused(Code::PathInvalid, "An allowed folder needs its full path.", path));
+        }
+        let not_a_folder =
+            || WorkspaceError::refused(Code::NotADirectory, "The allowed folder is not a folder.", path);
+        let folder = Folder::open_ambient(path).map_err(|source| {
+            if source.kind() == ErrorKind::NotFound {
+                WorkspaceError::refused(Code::PathNotFound, "The allowed folder does not exist.", path)
+            } else if source.kind() == ErrorKind::NotADirectory {
+                not_a_folder()
+            } else {
+                failed(source)
+            }
+        })?;
+        let stat = folder.stat().map_err(failed)?;
+        if stat.kind != TargetKind::Folder {
+            return Err(not_a_folder());
+        }
+        // A folder that cannot be listed is of no use, and better said now than at the first call.
+        folder.names().map_err(failed)?;
+        let chosen: PathBuf = path.components().collect();
+        let real = folder.true_path().unwrap_or_else(|_| chosen.clone());
+        Ok(Self { inner: Arc::new(Inner { folder, chosen, real, identity: stat.identity }) })
     }
 
     /// The folder as the person chose it, absolute.
     pub fn path(&self) -> &Path {
-        todo!()
+        &self.inner.chosen
+    }
+
+    /// The folder that the handle really leads to.
+    pub fn real_path(&self) -> &Path {
+        &self.inner.real
+    }
+
+    /// The opened folder.
+    pub fn folder(&self) -> &Folder {
+        &self.inner.folder
     }
 
     /// Which folder it is.
     pub fn identity(&self) -> Identity {
-        todo!()
+        self.inner.identity
     }
 }

@@ -1,10 +1,12 @@
 //! A path resolved once to a handle.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
-use crate::policy::{RelPath, TargetFacts, TargetKind};
-
-use super::{Identity, Root, WorkspaceError};
+use super::{Folder, Identity, Root, Stat, WorkspaceError, resolve, resolve_outside};
+use crate::ir::Code;
+use crate::policy::{PathPlace, RelPath, TargetFacts, TargetKind};
 
 /// What a path is resolved for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -21,55 +23,196 @@ pub enum Purpose {
 
 /// A resolved path with the handles that were checked.
 #[derive(Debug)]
-pub struct Target {}
-
-/// Resolves a path below an allowed folder.
-///
-/// # Errors
-/// `PATH_OUT_OF_SCOPE` when a link leads out (alike for existing and missing), `PATH_NOT_FOUND` for a read or deletion of
-/// nothing, `NOT_A_DIRECTORY`, `SPECIAL_FILE_DENIED`, `PERMISSION_DENIED`, `IO_ERROR`.
-pub fn resolve(root: &Root, relative: &RelPath, purpose: Purpose) -> Result<Target, WorkspaceError> {
-    let _ = (root, relative, purpose);
-    todo!()
+pub struct Target {
+    pub(super) purpose: Purpose,
+    pub(super) stat: Stat,
+    pub(super) resolved: PathBuf,
+    pub(super) place: Place,
+    pub(super) object: Object,
+    /// The folder that holds it, or the deepest folder that there is; none for an allowed folder itself and outside.
+    pub(super) parent: Option<Folder>,
+    /// Its name in `parent`; when it is missing, followed by the names that are missing below.
+    pub(super) names: Vec<String>,
 }
 
-/// Resolves an absolute path outside all allowed folders, for reading only. The handle is opened first, and the path that it
-/// really leads to is taken from the handle.
-///
-/// # Errors
-/// As [`resolve`].
-pub fn resolve_outside(absolute: &Path) -> Result<Target, WorkspaceError> {
-    let _ = absolute;
-    todo!()
+/// Where it lies.
+#[derive(Debug)]
+pub(super) enum Place {
+    Inside { root: Root, given: RelPath, resolved: RelPath },
+    Outside { asked: PathBuf },
+}
+
+/// What was opened.
+#[derive(Debug)]
+pub(super) enum Object {
+    /// Nothing: it is missing, or only its name matters.
+    Nothing,
+    File(File),
+    Folder(Folder),
 }
 
 impl Target {
     /// What is there.
     pub fn kind(&self) -> TargetKind {
-        todo!()
+        self.stat.kind
+    }
+
+    /// What it was resolved for.
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// The absolute path that the handle really leads to, for showing.
     pub fn resolved(&self) -> &Path {
-        todo!()
+        &self.resolved
     }
 
-    /// What was there when it was resolved; all zero when nothing was.
+    /// What was there when it was resolved; all but the mount is zero when nothing was.
     pub fn identity(&self) -> Identity {
-        todo!()
+        self.stat.identity
+    }
+
+    /// The allowed folder that it lies in; `None` for a path outside.
+    pub fn root(&self) -> Option<&Root> {
+        match &self.place {
+            Place::Inside { root, .. } => Some(root),
+            Place::Outside { .. } => None,
+        }
+    }
+
+    /// The path below its allowed folder that the handle leads to; `None` for a path outside.
+    pub fn resolved_relative(&self) -> Option<&RelPath> {
+        match &self.place {
+            Place::Inside { resolved, .. } => Some(resolved),
+            Place::Outside { .. } => None,
+        }
+    }
+
+    /// The opened folder, to list, to search or to walk from.
+    ///
+    /// # Errors
+    /// `NOT_A_DIRECTORY` when it is none.
+    pub fn folder(&self) -> Result<&Folder, WorkspaceError> {
+        match &self.object {
+            Object::Folder(folder) => Ok(folder),
+            Object::Nothing | Object::File(_) => {
+                Err(WorkspaceError::refused(Code::NotADirectory, "It is not a folder.", &self.resolved))
+            }
+        }
+    }
+
+    /// The opened file. Its reading position is shared by all who read it: begin with a seek, or clone and read by one.
+    ///
+    /// # Errors
+    /// `NOT_A_FILE` when it is a folder, `PATH_NOT_FOUND` when nothing is there.
+    pub fn file(&self) -> Result<&File, WorkspaceError> {
+        match &self.object {
+            Object::File(file) => Ok(file),
+            Object::Folder(_) => Err(self.not_a_file()),
+            Object::Nothing => {
+                Err(WorkspaceError::refused(Code::PathNotFound, "There is no such file.", &self.resolved))
+            }
+        }
+    }
+
+    pub(super) fn not_a_file(&self) -> WorkspaceError {
+        WorkspaceError::refused(Code::NotAFile, "It is a folder, not a file.", &self.resolved)
     }
 
     /// What `policy` needs to know of it.
     pub fn facts(&self, given: &str) -> TargetFacts {
-        let _ = given;
-        todo!()
+        let (place, other_mount) = match &self.place {
+            Place::Inside { root, given, resolved } => {
+                let place = PathPlace::Inside {
+                    root: root.path().to_path_buf(),
+                    relative: given.clone(),
+                    resolved_relative: resolved.clone(),
+                };
+                (place, self.stat.identity.mount != root.identity().mount)
+            }
+            Place::Outside { .. } => (PathPlace::Outside, false),
+        };
+        TargetFacts {
+            given: given.to_owned(),
+            place,
+            resolved: self.resolved.clone(),
+            kind: self.stat.kind,
+            links: self.stat.identity.links.max(1),
+            other_mount,
+            is_mount_point: self.stat.is_mount_point,
+            is_home: self.is_home(),
+            lifted: false,
+        }
     }
 
-    /// Whether the same thing, unchanged, is still there: asked through the same handles just before the effect.
+    /// Whether it is somebody's home folder: this person's by identity, anybody's by where homes are.
+    pub(super) fn is_home(&self) -> bool {
+        if self.stat.kind != TargetKind::Folder {
+            return false;
+        }
+        let own = directories::BaseDirs::new()
+            .and_then(|dirs| Folder::open_ambient(dirs.home_dir()).ok())
+            .and_then(|folder| folder.stat().ok());
+        let is_own = own.is_some_and(|own| own.identity.inode != 0 && own.identity.is_same_object(&self.stat.identity));
+        let above = self.resolved.parent();
+        let is_anybodys = above.is_some_and(|above| above == Path::new("/home") || above == Path::new("/Users"));
+        is_own || is_anybodys || self.resolved == Path::new("/root")
+    }
+
+    /// Whether the same thing, unchanged, is still there: asked through the same handles just before the effect, and
+    /// once more along the way that was shown.
     ///
     /// # Errors
     /// When the disk cannot be asked.
     pub fn is_unchanged(&self) -> Result<bool, WorkspaceError> {
-        todo!()
+        let failed = |source| WorkspaceError::io("Looking at the path again", &self.resolved, source);
+        let through_handle = match (&self.object, &self.parent, self.names.first()) {
+            (Object::File(file), _, _) => Some(super::system::stat_handle(file).map_err(failed)?),
+            (Object::Folder(folder), _, _) => Some(folder.stat().map_err(failed)?),
+            (Object::Nothing, Some(parent), Some(name)) => match parent.stat_of(OsStr::new(name)) {
+                Ok(stat) => Some(stat),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                Err(error) => return Err(failed(error)),
+            },
+            (Object::Nothing, _, _) => None,
+        };
+        if !self.is_same(through_handle.as_ref()) {
+            return Ok(false);
+        }
+        let again = match &self.place {
+            Place::Inside { root, given, .. } => resolve(root, given, self.purpose),
+            Place::Outside { asked } => resolve_outside(asked),
+        };
+        // Whatever stops the same walk now is a change of what was shown.
+        let Ok(again) = again else { return Ok(false) };
+        let now = (again.stat.kind != TargetKind::Missing).then_some(&again.stat);
+        Ok(again.resolved == self.resolved && self.is_same(now) && self.has_parent_of(&again)?)
+    }
+
+    /// Whether what is there now is what was there. Of a folder only which one it is counts: its time and size change
+    /// with every file in it.
+    fn is_same(&self, now: Option<&Stat>) -> bool {
+        match (self.stat.kind, now) {
+            (TargetKind::Missing, None) => true,
+            (TargetKind::Missing, Some(_)) | (_, None) => false,
+            (TargetKind::Folder, Some(now)) => {
+                now.kind == TargetKind::Folder && now.identity.is_same_object(&self.stat.identity)
+            }
+            (TargetKind::File | TargetKind::Link | TargetKind::Special, Some(now)) => {
+                now.kind == self.stat.kind && now.identity.is_same_content(&self.stat.identity)
+            }
+        }
+    }
+
+    fn has_parent_of(&self, other: &Self) -> Result<bool, WorkspaceError> {
+        let failed = |source| WorkspaceError::io("Looking at the path again", &self.resolved, source);
+        match (&self.parent, &other.parent) {
+            (None, None) => Ok(true),
+            (Some(ours), Some(theirs)) => {
+                let (ours, theirs) = (ours.stat().map_err(failed)?, theirs.stat().map_err(failed)?);
+                Ok(self.names == other.names && ours.identity.is_same_object(&theirs.identity))
+            }
+            (None, Some(_)) | (Some(_), None) => Ok(false),
+        }
     }
 }
