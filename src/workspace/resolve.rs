@@ -433,10 +433,7 @@ mod tests {
             Failure::from(resolve_outside_of(Path::new("/dev/null")).unwrap_err()).code,
             Code::SpecialFileDenied
         );
-        assert_eq!(
-            Failure::from(resolve_outside_of(&temp.path().join("none")).unwrap_err()).code,
-            Code::PathNotFound
-        );
+        assert_eq!(Failure::from(resolve_outside_of(&temp.path().join("none")).unwrap_err()).code, Code::PathNotFound);
     }
 
     fn resolve_outside_of(path: &Path) -> Result<Target, WorkspaceError> {

@@ -32,8 +32,7 @@ impl Root {
         if !path.is_absolute() {
             return Err(WorkspaceError::refused(Code::PathInvalid, "An allowed folder needs its full path.", path));
         }
-        let not_a_folder =
-            || WorkspaceError::refused(Code::NotADirectory, "The allowed folder is not a folder.", path);
+        let not_a_folder = || WorkspaceError::refused(Code::NotADirectory, "The allowed folder is not a folder.", path);
         let folder = Folder::open_ambient(path).map_err(|source| {
             if source.kind() == ErrorKind::NotFound {
                 WorkspaceError::refused(Code::PathNotFound, "The allowed folder does not exist.", path)
