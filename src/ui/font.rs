@@ -35,7 +35,7 @@ pub fn install(ctx: &Context) {
 
 /// The bundled fonts by family.
 pub fn definitions() -> FontDefinitions {
-    // Han glyphs fill their square, so that at the same size they look larger and lower than the Latin beside them.
+    // Han glyphs hang lower than the Latin beside them.
     let han = |data: FontData| {
         data.tweak(FontTweak { scale: HAN_SCALE, y_offset_factor: HAN_OFFSET, ..FontTweak::default() })
     };
@@ -66,9 +66,9 @@ pub fn definitions() -> FontDefinitions {
 }
 
 /// Size of Han glyphs against Latin ones.
-const HAN_SCALE: f32 = 0.96;
-/// How far Han glyphs are moved down, as a part of their size.
-const HAN_OFFSET: f32 = 0.0;
+const HAN_SCALE: f32 = 1.0;
+/// How far Han glyphs are moved, as a part of their size; up is negative.
+const HAN_OFFSET: f32 = -0.07;
 
 #[cfg(test)]
 mod tests {

@@ -5,3 +5,4 @@
 pub mod font;
 pub mod icon;
 pub mod theme;
+pub mod widget;
