@@ -33,15 +33,6 @@ pub enum Intent {
     ForkSession(SessionId),
     DeleteSession(SessionId),
     RestoreSession(SessionId),
-    /// Asks where to write it.
-    ExportSession(SessionId),
-    ExportTo {
-        session: SessionId,
-        path: PathBuf,
-    },
-    /// Asks which file to read.
-    ImportSession,
-    ImportFrom(PathBuf),
 
     // The turn and its messages
     /// Sends what is in the composer; queued while a turn runs.
@@ -87,8 +78,6 @@ pub enum Intent {
         text: String,
         cursor: usize,
     },
-    /// Asks which files to attach.
-    PickAttachment,
     /// Files dropped or chosen; the window reads them.
     AttachFiles(Vec<PathBuf>),
     AttachImage(ImageAttachment),
@@ -117,21 +106,26 @@ pub enum Intent {
     RefreshModels(Option<String>),
     SetThinking(ThinkingLevel),
     SetMode(ConfirmMode),
-    /// Opens the system's folder dialog.
-    AddFolder,
-    /// The dialog closed; `None` for no choice. `waited_ms` tells a missing dialog from a cancelled one.
-    FolderDialogClosed {
-        path: Option<PathBuf>,
-        waited_ms: u64,
-    },
     AddFolderPath(PathBuf),
     RemoveFolder(String),
-    /// Opens the typed-path field.
-    TypeFolder,
-    /// What the typed-path field holds now.
-    EditFolderPath(String),
     RevokeRule(RuleId),
     LiftSensitive(PathBuf),
+
+    // Paths
+    /// Opens the system's dialog.
+    PickPath(PathPurpose),
+    /// The dialog closed; no path for no choice. `waited_ms` tells a missing dialog from a cancelled one.
+    DialogClosed {
+        purpose: PathPurpose,
+        paths: Vec<PathBuf>,
+        waited_ms: u64,
+    },
+    /// Opens the field for a typed path.
+    TypePath(PathPurpose),
+    /// What the field holds now.
+    EditPath(String),
+    SubmitPath,
+    CancelPath,
 
     // Confirmations
     AllowOnce(ConfirmId),
@@ -164,8 +158,6 @@ pub enum Intent {
         provider: String,
         model: String,
     },
-    /// Adds a folder for new chats by dialog.
-    AddDefaultFolder,
 
     // Search, panels, toasts
     Search(String),
@@ -184,12 +176,27 @@ pub enum Intent {
     CancelClose,
 }
 
+/// What a path is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PathPurpose {
+    /// An allowed folder of the open session.
+    SessionFolder,
+    /// An allowed folder of new sessions.
+    DefaultFolder,
+    /// Where data lies, after a start fault.
+    DataFolder,
+    /// Files to attach to the message.
+    Attachment,
+    /// The file that a session is written to.
+    Export(SessionId),
+    /// The file that a session is read from.
+    Import,
+}
+
 /// What to do after the engine could not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultChoice {
     Retry,
-    /// Asks for another data folder.
-    OtherFolder,
     UseFolder(PathBuf),
     WithoutSaving,
 }
@@ -203,6 +210,8 @@ pub enum Panel {
     Shortcuts,
     /// Folders, mode and rules of the session.
     Session,
+    /// The model picker.
+    Models,
 }
 
 /// A page of the settings.
@@ -254,21 +263,13 @@ pub enum HostAction {
     OpenLink(String),
     OpenFile(PathBuf),
     ShowInFolder(PathBuf),
-    /// Answered by `FolderDialogClosed`.
-    PickFolder,
-    /// Answered by `AttachFiles`.
-    PickFiles,
-    /// Read off-thread; answered by `AttachImage`, `AttachText` or `AttachFailed`.
-    ReadFiles(Vec<PathBuf>),
-    /// Answered by `ImportFrom`.
-    PickImport,
-    /// Answered by `ExportTo`.
-    PickExport {
-        session: SessionId,
-        name: String,
+    /// Opens a dialog; answered by `DialogClosed`.
+    PickPath {
+        purpose: PathPurpose,
+        suggested_name: String,
     },
-    /// Answered by `AnswerFault(UseFolder)`.
-    PickDataFolder,
+    /// Read off the window's thread; answered by `AddFolderPath`, `AttachImage`, `AttachText` or `AttachFailed`.
+    ReadFiles(Vec<PathBuf>),
     /// Starts the engine again as chosen.
     Restart(FaultChoice),
     /// The keyboard goes to the composer.

@@ -3,10 +3,24 @@
 //! A person makes an [`Intent`]; the reducer answers with commands for the engine and with [`HostAction`]s for the window.
 //! Events of the engine change the state. Pure: no egui, no clock (the time comes in), no disk, no lock.
 
+pub mod composer;
+pub mod confirm;
+pub mod models;
+pub mod path;
+pub mod rows;
+pub mod search;
+pub mod session;
+pub mod settings;
+pub mod toast;
+
 mod intent;
 mod session_view;
 mod state;
+#[cfg(test)]
+mod test_support;
+mod turn;
+mod window;
 
-pub use intent::{FaultChoice, HostAction, Intent, Panel, SettingsPage};
+pub use intent::{FaultChoice, HostAction, Intent, Panel, PathPurpose, SettingsPage};
 pub use session_view::{CallView, Item, ItemKind, SessionView, TurnNote};
-pub use state::AppState;
+pub use state::{AppState, Closing, Phase, Reaction, StartFault, StartFaultKind};

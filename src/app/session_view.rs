@@ -77,6 +77,8 @@ pub struct CallView {
     pub record: CallRecord,
     /// Live output of a command so far.
     pub output: String,
+    /// Files that a running search or listing has looked at.
+    pub scanned_files: Option<u64>,
     pub is_open: bool,
     pub revision: u64,
 }
@@ -256,6 +258,14 @@ impl SessionView {
         self.touch_call(call);
     }
 
+    /// How many files a running call has looked at.
+    pub fn progress(&mut self, call: &CallId, files: u64) {
+        let Some(view) = self.calls.get_mut(call) else { return };
+        view.scanned_files = Some(files);
+        view.revision += 1;
+        self.touch_call(call);
+    }
+
     /// Opens or closes a card.
     pub fn toggle_call(&mut self, call: &CallId) {
         if let Some(view) = self.calls.get_mut(call) {
@@ -419,7 +429,7 @@ impl SessionView {
 
 impl CallView {
     fn new(record: CallRecord) -> Self {
-        Self { record, output: String::new(), is_open: false, revision: 1 }
+        Self { record, output: String::new(), scanned_files: None, is_open: false, revision: 1 }
     }
 }
 
@@ -466,4 +476,95 @@ fn hash(kind: u8, text: &str) -> u64 {
     std::iter::once(kind)
         .chain(text.bytes())
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::test_support::{message, session};
+    use crate::ir::{SessionId, ToolCall};
+
+    fn view(messages: Vec<MessageRecord>, calls: Vec<CallRecord>) -> SessionView {
+        SessionView::new(session("s", "One", 0), messages, false, calls, Vec::new(), State::Idle, Vec::new())
+    }
+
+    fn call(id: &str, name: &str, status: CallStatus) -> CallRecord {
+        CallRecord {
+            call: ToolCall {
+                id: CallId::new(id),
+                name: name.to_owned(),
+                args: serde_json::json!({}),
+                iteration: 1,
+                timestamp: UnixMs(0),
+                raw_args: None,
+                parse_error: None,
+            },
+            session: SessionId::new("s"),
+            message: Some(MessageId::new("a")),
+            status,
+            args_hash: String::new(),
+            target: None,
+            verdict: None,
+            decider: None,
+            reason: None,
+            preview: None,
+            result: None,
+            created_at: UnixMs(0),
+            started_at: None,
+            finished_at: None,
+        }
+    }
+
+    fn kinds(view: &SessionView) -> Vec<String> {
+        view.items.iter().map(|item| format!("{:?}", item.kind).replace(['"', '\\'], "")).collect()
+    }
+
+    #[test]
+    fn finished_reads_fold_into_one_line_and_a_write_stands_alone() {
+        let calls = vec![
+            call("1", "read_file", CallStatus::Succeeded),
+            call("2", "search_files", CallStatus::Succeeded),
+            call("3", "write_file", CallStatus::Waiting),
+            call("4", "read_file", CallStatus::Failed),
+        ];
+        let mut answer = message("a", Role::Assistant, "Looking.");
+        answer.message.tool_calls = Some(calls.iter().map(|record| record.call.clone()).collect());
+        let view = view(vec![message("u", Role::User, "Go"), answer], calls);
+        assert_eq!(
+            kinds(&view),
+            [
+                "Person(MessageId(u))",
+                "Answer(MessageId(a))",
+                "CallGroup([CallId(1), CallId(2)])",
+                "Call(CallId(3))",
+                "Call(CallId(4))",
+                "Meta(MessageId(a))"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_delta_changes_the_growing_item_alone() {
+        let mut answer = message("a", Role::Assistant, "");
+        answer.status = MessageStatus::Streaming;
+        let mut view = view(vec![message("u", Role::User, "Go"), answer], Vec::new());
+        let id = MessageId::new("a");
+        let delta = |text: &str| StreamBody::TextDelta { delta: text.to_owned() };
+        view.stream(&id, &delta("Hel"), UnixMs(0));
+        let before = view.items.clone();
+        view.stream(&id, &delta("lo"), UnixMs(0));
+        assert_eq!(view.messages[&id].message.content, "Hello");
+        assert_eq!(before[0], view.items[0]);
+        assert_eq!(before[1].key, view.items[1].key);
+        assert_ne!(before[1].revision, view.items[1].revision);
+    }
+
+    #[test]
+    fn an_older_page_goes_before_and_keys_stay() {
+        let mut view = view(vec![message("b", Role::User, "two")], Vec::new());
+        let key = view.items[0].key;
+        view.prepend(vec![message("a", Role::User, "one")], false, Vec::new());
+        assert_eq!(kinds(&view), ["Person(MessageId(a))", "Person(MessageId(b))"]);
+        assert_eq!(view.items[1].key, key);
+    }
 }

@@ -1,10 +1,458 @@
-//! All that the window shows.
+//! All that the window shows, and the two ways to change it.
 
-use super::SessionView;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
-/// The state of the window. Changed by `on_event` and `on_intent` alone; drawing reads it.
+use crate::ir::{SessionId, State, UnixMs};
+use crate::port::{Command, Event, Settings};
+
+use super::composer::Composer;
+use super::confirm::Confirms;
+use super::models::Models;
+use super::path::PathEntry;
+use super::search::Search;
+use super::toast::{Toasts, Tone};
+use super::{HostAction, Intent, Panel, SessionView, SettingsPage};
+
+/// The state of the window. Changed by `on_event`, `on_intent` and `on_tick` alone; drawing reads it.
 #[derive(Debug, Default)]
 pub struct AppState {
-    /// The open session.
+    pub phase: Phase,
+    /// Where data lies.
+    pub data_dir: PathBuf,
+    pub settings: Settings,
+    /// All sessions, newest first.
+    pub sessions: Vec<crate::ir::Session>,
+    /// Whether the sessions have come.
+    pub has_sessions: bool,
+    /// Where each session's turn stands, as far as it was heard of.
+    pub activity: HashMap<SessionId, State>,
+    /// Sessions whose last turn failed and that were not looked at since.
+    pub failed: HashSet<SessionId>,
+    pub selected: Option<SessionId>,
+    /// When the selected session was asked for: *loading* shows after 300 ms only.
+    pub selected_at: UnixMs,
+    /// The open session; another than the selected one while that is on its way.
     pub view: Option<SessionView>,
+    pub composers: HashMap<SessionId, Composer>,
+    pub confirms: Confirms,
+    pub models: Models,
+    pub search: Search,
+    pub toasts: Toasts,
+    pub path: Option<PathEntry>,
+    /// The shown page of the settings.
+    pub settings_page: Option<SettingsPage>,
+    /// What lies over or beside the transcript.
+    pub panel: Option<Panel>,
+    /// A link that waits for a yes.
+    pub link: Option<String>,
+    pub closing: Closing,
+    /// What the local time is ahead of UTC, in milliseconds.
+    pub utc_offset_ms: i64,
+    pub(super) awaited_sessions: u32,
+    pub(super) next_number: u64,
+}
+
+/// How far the program is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// The engine is starting.
+    #[default]
+    Starting,
+    Running,
+    /// The engine could not start.
+    Faulted(StartFault),
+    /// Everything is written and stopped.
+    Ended,
+}
+
+/// Why the engine could not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartFault {
+    pub kind: StartFaultKind,
+    /// The data folder that it was about.
+    pub folder: PathBuf,
+    /// The error's own words.
+    pub detail: String,
+}
+
+/// What stands in the way of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StartFaultKind {
+    /// The data folder cannot be written.
+    ReadOnly,
+    /// The data was written by a newer Nod.
+    Newer,
+    /// No room on the disk.
+    NoSpace,
+    /// The database is damaged.
+    Corrupt,
+    /// Another program holds it.
+    Locked,
+    Other,
+}
+
+/// How far closing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Closing {
+    #[default]
+    No,
+    /// Work is running: the person is asked.
+    Asked,
+    /// The engine stops and writes.
+    Quitting,
+}
+
+/// What follows from an event or an intent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reaction {
+    pub commands: Vec<Command>,
+    pub actions: Vec<HostAction>,
+}
+
+impl From<Command> for Reaction {
+    fn from(command: Command) -> Self {
+        Self { commands: vec![command], actions: Vec::new() }
+    }
+}
+
+impl From<HostAction> for Reaction {
+    fn from(action: HostAction) -> Self {
+        Self { commands: Vec::new(), actions: vec![action] }
+    }
+}
+
+impl Reaction {
+    /// Nothing follows.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Both, in their order.
+    #[must_use]
+    pub fn and(mut self, mut other: Self) -> Self {
+        self.commands.append(&mut other.commands);
+        self.actions.append(&mut other.actions);
+        self
+    }
+}
+
+impl AppState {
+    /// The engine reported something.
+    pub fn on_event(&mut self, event: Event, now: UnixMs) -> Reaction {
+        match event {
+            Event::Started { settings, data_dir } => self.started(*settings, data_dir),
+            Event::SessionsListed(sessions) => self.sessions_listed(sessions, now),
+            Event::SessionOpened { session, messages, has_older, calls, rules, state, queued } => {
+                let view = SessionView::new(*session, messages, has_older, calls, rules, state, queued);
+                self.session_opened(view, now)
+            }
+            Event::OlderLoaded { session, messages, has_older, calls } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.prepend(messages, has_older, calls);
+                }
+                Reaction::none()
+            }
+            Event::SessionChanged(session) => self.session_changed(*session),
+            Event::SessionDeleted(session) => self.session_deleted(&session, now),
+            Event::Exported { path, .. } => {
+                let path = path.display().to_string();
+                self.toasts.say(Tone::Good, "notice-exported", vec![("path", path)], now);
+                Reaction::none()
+            }
+            Event::StateChanged { session, state } => self.state_changed(session, state),
+            Event::MessageChanged(record) => self.message_changed(*record),
+            Event::Streamed { session, message, event } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.stream(&message, &event.body, now);
+                }
+                Reaction::none()
+            }
+            Event::CallChanged(record) => {
+                if let Some(view) = self.view_of(&record.session.clone()) {
+                    view.change_call(*record);
+                }
+                Reaction::none()
+            }
+            Event::CallOutput { session, call, text, is_stderr: _ } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.append_output(&call, &text);
+                }
+                Reaction::none()
+            }
+            Event::CallProgressed { session, call, files } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.progress(&call, files);
+                }
+                Reaction::none()
+            }
+            Event::ConfirmAsked(request) => {
+                self.confirms.ask(*request, now);
+                Reaction::none()
+            }
+            Event::ConfirmClosed { confirm, session: _ } => {
+                self.confirms.close(&confirm, now);
+                Reaction::none()
+            }
+            Event::ProviderSwitched { session: _, from, to, reason } => {
+                let args = vec![("from", from), ("to", to), ("reason", reason)];
+                self.toasts.say(Tone::Warn, "notice-provider-switched", args, now);
+                Reaction::none()
+            }
+            Event::Retrying { session, attempt, wait_ms, error } => {
+                self.retrying(&session, attempt, wait_ms, error.message, now);
+                Reaction::none()
+            }
+            Event::QueueChanged { session, queued } => self.queue_changed(&session, queued),
+            Event::TurnEnded(end) => self.turn_ended(*end),
+            Event::RulesChanged { session, rules } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.rules = rules;
+                }
+                Reaction::none()
+            }
+            Event::ModelsChanged { provider, state } => {
+                self.models.change(provider, state);
+                Reaction::none()
+            }
+            Event::PullProgressed { provider, model, status, completed_bytes, total_bytes, is_done, error } => {
+                self.pull_progressed(provider, model, status, (completed_bytes, total_bytes), is_done, error, now)
+            }
+            Event::SettingsChanged(settings) => {
+                self.settings = *settings;
+                Reaction::none()
+            }
+            Event::SearchFound { number, hits } => {
+                self.search.found(number, hits);
+                Reaction::none()
+            }
+            Event::PathsCompleted { number, paths } => self.paths_completed(number, paths),
+            // The command line's own calls show up as `CallChanged`.
+            Event::ToolEnded { .. } => Reaction::none(),
+            Event::Notice { key, args } => {
+                self.toasts.say(Tone::Info, key, args, now);
+                Reaction::none()
+            }
+            Event::Fault { key, args, detail } => {
+                self.toasts.fault(key, args, detail, now);
+                self.give_back_unsent();
+                Reaction::none()
+            }
+            Event::Raised => HostAction::Raise.into(),
+            Event::Ended => {
+                self.phase = Phase::Ended;
+                HostAction::Quit.into()
+            }
+        }
+    }
+
+    /// The person did something.
+    pub fn on_intent(&mut self, intent: Intent, now: UnixMs) -> Reaction {
+        match intent {
+            Intent::NewChat => self.new_chat(now),
+            Intent::SelectSession(session) => self.select(&session, now),
+            Intent::SelectNeighbour(step) => self.select_neighbour(step, now),
+            Intent::JumpTo { session, message } => self.jump_to(&session, message, now),
+            Intent::RenameSession { session, title } => self.rename(session, &title),
+            Intent::PinSession { session, pinned } => Command::PinSession { session, pinned }.into(),
+            Intent::ForkSession(session) => self.fork(&session),
+            Intent::DeleteSession(session) => Command::DeleteSession(session).into(),
+            Intent::RestoreSession(session) => Command::RestoreSession(session).into(),
+
+            Intent::Send => self.send(now),
+            Intent::Stop => self.with_selected(Command::Stop),
+            Intent::Continue | Intent::Retry => self.with_selected(Command::Continue),
+            Intent::EditMessage(message) => self.edit_message(&message),
+            Intent::EditLast => self.edit_last(),
+            Intent::CancelEdit => self.cancel_edit(),
+            Intent::Regenerate(message) => self.with_selected(|session| Command::Regenerate { session, message }),
+            Intent::SelectVersion { message, version } => {
+                self.with_selected(|session| Command::SelectVersion { session, message, version })
+            }
+            Intent::ForkHere(message) => {
+                self.awaited_sessions += 1;
+                self.with_selected(|session| Command::ForkSession { session, at: message })
+            }
+            Intent::DeleteMessage(message) => self.with_selected(|session| Command::DeleteMessage { session, message }),
+            Intent::Unqueue(index) => self.unqueue(index),
+            Intent::LoadOlder => self.load_older(),
+            Intent::ToggleCall(call) => {
+                if let Some(view) = &mut self.view {
+                    view.toggle_call(&call);
+                }
+                Reaction::none()
+            }
+            Intent::ToggleItem(key) => {
+                if let Some(view) = &mut self.view {
+                    view.toggle_item(key);
+                }
+                Reaction::none()
+            }
+            Intent::ReviewCall(call) => {
+                if let Some(session) = &self.selected {
+                    self.confirms.review(session, &call, now);
+                }
+                Reaction::none()
+            }
+            Intent::StopCall(call) => self.with_selected(|session| Command::StopCall { session, call }),
+            Intent::CopyText(text) => HostAction::CopyText(text).into(),
+            Intent::OpenLink(url) => self.open_link(url),
+            Intent::ConfirmLink => self.link.take().map_or_else(Reaction::none, |url| HostAction::OpenLink(url).into()),
+            Intent::CancelLink => {
+                self.link = None;
+                Reaction::none()
+            }
+            Intent::OpenFile(path) => HostAction::OpenFile(path).into(),
+            Intent::ShowInFolder(path) => HostAction::ShowInFolder(path).into(),
+
+            Intent::EditDraft { text, cursor } => self.edit_draft(text, cursor, now),
+            Intent::AttachFiles(paths) => HostAction::ReadFiles(paths).into(),
+            Intent::AttachImage(image) => self.attach(super::composer::Attachment::Image(image)),
+            Intent::AttachText { name, text } => self.attach(super::composer::Attachment::Text { name, text }),
+            Intent::AttachFailed { name, key } => {
+                self.toasts.say(Tone::Bad, key, vec![("name", name)], now);
+                Reaction::none()
+            }
+            Intent::RemoveAttachment(index) => self.remove_attachment(index),
+            Intent::MoveCompletion(step) => self.move_completion(step),
+            Intent::AcceptCompletion(index) => self.accept_completion(index, now),
+            Intent::CloseCompletion => self.close_completion(),
+
+            Intent::ChooseModel { provider, model } => self.choose_model(provider, model),
+            Intent::RefreshModels(provider) => {
+                self.models.refresh(provider.as_deref());
+                Command::RefreshModels { provider }.into()
+            }
+            Intent::SetThinking(thinking) => self.with_selected(|session| Command::SetThinking { session, thinking }),
+            Intent::SetMode(mode) => self.with_selected(|session| Command::SetMode { session, mode }),
+            Intent::AddFolderPath(path) => self.add_folder(path),
+            Intent::RemoveFolder(path) => self.with_selected(|session| Command::RemoveFolder { session, path }),
+            Intent::RevokeRule(rule) => self.with_selected(|session| Command::RevokeRule { session, rule }),
+            Intent::LiftSensitive(path) => self.with_selected(|session| Command::LiftSensitive { session, path }),
+
+            Intent::PickPath(purpose) => self.pick_path(purpose),
+            Intent::DialogClosed { purpose, paths, waited_ms } => self.dialog_closed(purpose, paths, waited_ms),
+            Intent::TypePath(purpose) => self.type_path(purpose),
+            Intent::EditPath(text) => self.edit_path(text),
+            Intent::SubmitPath => self.submit_path(),
+            Intent::CancelPath => {
+                self.path = None;
+                Reaction::none()
+            }
+
+            Intent::AllowOnce(confirm) => self.confirms.allow_once(&confirm, now),
+            Intent::AllowInSession { confirm, proposal } => self.confirms.allow_in_session(&confirm, proposal, now),
+            Intent::Deny { confirm, reason } => self.confirms.deny(&confirm, reason, now),
+            Intent::DenyAndStop(confirm) => self.confirms.deny_and_stop(&confirm, now),
+            Intent::ShowNeighbourConfirm(step) => {
+                self.confirms.show_neighbour(step, now);
+                Reaction::none()
+            }
+
+            Intent::OpenSettings(page) => {
+                self.settings_page = Some(page);
+                self.panel = None;
+                Reaction::none()
+            }
+            Intent::CloseSettings => {
+                self.settings_page = None;
+                HostAction::FocusComposer.into()
+            }
+            Intent::SetSetting { key, value } => self.set_setting(key, value, now),
+            Intent::ResetSetting(key) => Command::ResetSetting { key: key.to_owned() }.into(),
+            Intent::PullModel { provider, model } => self.pull_model(provider, model),
+            Intent::CancelPull { provider, model } => Command::CancelPull { provider, model }.into(),
+
+            Intent::Search(query) => self.change_search(query),
+            Intent::ClearSearch => {
+                self.search.clear();
+                Reaction::none()
+            }
+            Intent::Open(panel) => self.open_panel(panel),
+            Intent::ClosePanel => {
+                self.panel = None;
+                Reaction::none()
+            }
+            Intent::ToggleSidebar => {
+                let show = !self.settings.general.show_sidebar;
+                self.set_setting("general.show_sidebar", show.into(), now)
+            }
+            Intent::DismissToast(toast) => {
+                self.toasts.dismiss(toast);
+                Reaction::none()
+            }
+
+            Intent::AnswerFault(choice) => {
+                self.phase = Phase::Starting;
+                HostAction::Restart(choice).into()
+            }
+            Intent::RequestClose => self.request_close(),
+            Intent::ConfirmClose => self.quit(),
+            Intent::CancelClose => {
+                self.closing = Closing::No;
+                Reaction::none()
+            }
+        }
+    }
+
+    /// Time passed: saves drafts that rest, lets toasts go.
+    pub fn on_tick(&mut self, now: UnixMs) -> Reaction {
+        self.toasts.expire(now);
+        Reaction { commands: self.rested_drafts(now), actions: Vec::new() }
+    }
+
+    /// When `on_tick` has something to do next.
+    pub fn next_tick(&self) -> Option<UnixMs> {
+        let drafts = self.composers.values().filter_map(Composer::due_at).min();
+        let confirm = self.confirms.opens_at();
+        [drafts, self.toasts.expires_at(), confirm].into_iter().flatten().min()
+    }
+
+    /// The engine did not take a command: nothing that the person gave is lost.
+    pub fn on_refused(&mut self, command: Command, now: UnixMs) {
+        self.toasts.fault("notice-engine-busy", Vec::new(), String::new(), now);
+        match command {
+            Command::Answer { confirm, .. } => self.confirms.reopen(&confirm, now),
+            Command::SaveDraft { session, .. } => {
+                if let Some(composer) = self.composers.get_mut(&session) {
+                    composer.mark_unsaved(now);
+                }
+            }
+            _ => self.give_back_unsent(),
+        }
+    }
+
+    /// The engine could not start.
+    pub fn fail_start(&mut self, fault: StartFault) {
+        self.phase = Phase::Faulted(fault);
+    }
+
+    /// The open session, if it is this one.
+    pub(super) fn view_of(&mut self, session: &SessionId) -> Option<&mut SessionView> {
+        self.view.as_mut().filter(|view| view.session.id == *session)
+    }
+
+    /// The open session, if it is the selected one.
+    pub fn shown(&self) -> Option<&SessionView> {
+        self.view.as_ref().filter(|view| Some(&view.session.id) == self.selected.as_ref())
+    }
+
+    /// The composer of the selected session.
+    pub fn composer(&self) -> Option<&Composer> {
+        self.composers.get(self.selected.as_ref()?)
+    }
+
+    pub(super) fn composer_mut(&mut self) -> Option<&mut Composer> {
+        self.composers.get_mut(self.selected.as_ref()?)
+    }
+
+    pub(super) fn with_selected(&self, command: impl FnOnce(SessionId) -> Command) -> Reaction {
+        self.selected.clone().map_or_else(Reaction::none, |session| command(session).into())
+    }
+
+    /// A number that tells a late answer from the awaited one.
+    pub(super) fn take_number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number
+    }
 }

@@ -1,0 +1,97 @@
+//! Short messages that need no answer.
+
+use crate::ir::UnixMs;
+
+use super::Intent;
+
+const SHOWN_MS: i64 = 5_000;
+/// With something to do in them, or something to read.
+const SHOWN_LONG_MS: i64 = 12_000;
+const MOST_SHOWN: usize = 4;
+
+/// What is shown now, oldest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Toasts {
+    pub shown: Vec<Toast>,
+    next_id: u64,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Toast {
+    pub id: u64,
+    pub tone: Tone,
+    /// Its key in the language files, with its arguments.
+    pub key: &'static str,
+    pub args: Vec<(&'static str, String)>,
+    /// An error's own words.
+    pub detail: String,
+    pub action: Option<ToastAction>,
+    /// When it goes.
+    pub until: UnixMs,
+}
+
+/// What kind of message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tone {
+    Info,
+    Good,
+    Warn,
+    Bad,
+}
+
+/// Something to do about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToastAction {
+    /// The key of its button.
+    pub key: &'static str,
+    pub intent: Intent,
+}
+
+impl Toasts {
+    /// Shows a message.
+    pub fn say(&mut self, tone: Tone, key: &'static str, args: Vec<(&'static str, String)>, now: UnixMs) {
+        self.say_with(tone, key, args, None, now);
+    }
+
+    /// Shows a message with something to do about it.
+    pub fn say_with(
+        &mut self,
+        tone: Tone,
+        key: &'static str,
+        args: Vec<(&'static str, String)>,
+        action: Option<ToastAction>,
+        now: UnixMs,
+    ) {
+        let lasts = if action.is_some() { SHOWN_LONG_MS } else { SHOWN_MS };
+        self.push(Toast { id: 0, tone, key, args, detail: String::new(), action, until: UnixMs(now.0 + lasts) });
+    }
+
+    /// Shows an error with its own words.
+    pub fn fault(&mut self, key: &'static str, args: Vec<(&'static str, String)>, detail: String, now: UnixMs) {
+        let until = UnixMs(now.0 + SHOWN_LONG_MS);
+        self.push(Toast { id: 0, tone: Tone::Bad, key, args, detail, action: None, until });
+    }
+
+    fn push(&mut self, mut toast: Toast) {
+        // The same message again only lasts longer.
+        self.shown.retain(|shown| (shown.key, &shown.args, &shown.detail) != (toast.key, &toast.args, &toast.detail));
+        self.next_id += 1;
+        toast.id = self.next_id;
+        self.shown.push(toast);
+        let surplus = self.shown.len().saturating_sub(MOST_SHOWN);
+        self.shown.drain(..surplus);
+    }
+
+    pub(super) fn dismiss(&mut self, id: u64) {
+        self.shown.retain(|toast| toast.id != id);
+    }
+
+    pub(super) fn expire(&mut self, now: UnixMs) {
+        self.shown.retain(|toast| toast.until > now);
+    }
+
+    pub(super) fn expires_at(&self) -> Option<UnixMs> {
+        self.shown.iter().map(|toast| toast.until).min()
+    }
+}
