@@ -4,13 +4,18 @@
 //! and only `engine::gate` issues a permit.
 
 mod permit;
+pub mod schema;
 
-use std::time::Duration;
+mod visible;
+
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ir::{Access, Failure, Preview, ToolDef, UnixMs};
+use crate::ir::{Access, Failure, Preview, ToolDef};
+use crate::policy::Surroundings;
 use crate::workspace::{Purpose, Target};
 
 pub use permit::Permit;
@@ -76,7 +81,12 @@ pub struct RunContext {
     /// Where live output and progress go.
     pub progress: Box<dyn Fn(Progress) + Send + Sync>,
     /// The program to start as the helper stage of commands: this very program.
-    pub helper: std::path::PathBuf,
+    pub helper: PathBuf,
+    /// The computer around the allowed folders: what is blocked is left out of listings and searches, and the home
+    /// folder is where the trash is.
+    pub surroundings: Surroundings,
+    /// Absolute paths whose sensitive name the person lifted in this session: these are listed and searched.
+    pub lifted: Vec<PathBuf>,
 }
 
 /// Something to show while a call runs.
@@ -151,9 +161,11 @@ impl Default for Limits {
 }
 
 /// Every tool, in the order in which models and the settings page see them.
-pub fn all() -> Vec<std::sync::Arc<dyn Tool>> {
+pub fn all() -> Vec<Arc<dyn Tool>> {
     Vec::new()
 }
 
-#[expect(dead_code, reason = "placeholder until tools land")]
-fn unused(_: Duration, _: UnixMs) {}
+/// The tool of this name.
+pub fn find(name: &str) -> Option<Arc<dyn Tool>> {
+    all().into_iter().find(|tool| tool.definition().name == name)
+}
