@@ -128,9 +128,7 @@ fn taken(def: &ToolDef, place: &str) -> String {
         schema = next;
     }
     let names = schema.get("properties").and_then(Value::as_object);
-    names.map_or_else(String::new, |names| {
-        names.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-    })
+    names.map_or_else(String::new, |names| names.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -188,7 +186,10 @@ pub(crate) mod tests {
             refused(json!({"path": "a", "edits": [{"old": "x", "new": "y"}]})),
             "`new` is not an argument of sample in `edits[0]`; it takes `old`, `all`."
         );
-        assert_eq!(refused(json!({"path": "a", "count": "x"})), "`count` does not fit: the value is not of type \"integer\".");
+        assert_eq!(
+            refused(json!({"path": "a", "count": "x"})),
+            "`count` does not fit: the value is not of type \"integer\"."
+        );
         assert!(refused(json!({"path": "a", "count": 0})).starts_with("`count` does not fit: "));
         assert!(refused(json!([])).starts_with("The arguments of sample do not fit: "));
     }
