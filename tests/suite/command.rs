@@ -1,0 +1,394 @@
+//! Commands: what they get, what is kept of them, and that nothing of them stays. The helper is the real program.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nod::sandbox::{Captured, CommandOutcome, CommandSpec, Ending, SandboxError, run};
+use tokio_util::sync::CancellationToken;
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn helper() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_nod"))
+}
+
+fn spec(folder: &Path, command: &str, timeout: Duration) -> CommandSpec {
+    CommandSpec {
+        command: command.into(),
+        cwd: File::open(folder).unwrap(),
+        cwd_path: folder.into(),
+        timeout,
+        output_bytes: 100 * 1024,
+    }
+}
+
+fn try_run(command: &str, timeout: Duration) -> Result<CommandOutcome, SandboxError> {
+    let folder = tempfile::tempdir().unwrap();
+    run(&spec(folder.path(), command, timeout), helper(), &CancellationToken::new(), &mut |_, _| {})
+}
+
+fn ran(command: &str) -> CommandOutcome {
+    try_run(command, LONG).unwrap()
+}
+
+fn whole(text: &str) -> Captured {
+    Captured { text: text.into(), dropped_bytes: 0 }
+}
+
+/// Waits until `condition` holds, and fails when it does not within `limit`.
+fn within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + limit;
+    while !condition() {
+        assert!(Instant::now() < deadline, "not within {limit:?}: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Whether a live (not zombie) process has this text in its arguments, shells that were merely told it aside.
+fn sleeper_lives(marker: &str) -> bool {
+    let arguments = format!("sleep\0{marker}\0");
+    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.ends_with(arguments.as_bytes()))
+    })
+}
+
+/// A number of seconds to sleep that nobody else sleeps.
+fn marker(digits: u32) -> String {
+    format!("7{digits}.{}", std::process::id())
+}
+
+/// Starts `command` (which must start `sleep <marker>` somehow), stops it when the sleeper lives, and waits for its end.
+fn stop_when_started(command: &str, marker: &str) -> CommandOutcome {
+    let cancel = CancellationToken::new();
+    let stop = cancel.clone();
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            within(Duration::from_secs(10), "the command starts", || sleeper_lives(marker));
+            stop.cancel();
+        });
+        run(&spec(folder.path(), command, LONG), helper(), &cancel, &mut |_, _| {}).unwrap()
+    });
+    within(Duration::from_secs(1), "everything is gone", || !sleeper_lives(marker));
+    outcome
+}
+
+/// Runs this test again in a process of its own, prepared by `prepare`; `true` in that process.
+fn in_own_process(test: &str, prepare: impl FnOnce(&mut Command)) -> bool {
+    const INNER: &str = "NOD_TEST_INNER";
+    if std::env::var_os(INNER).is_some() {
+        return true;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(INNER, "1");
+    prepare(&mut command);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "the test has another name");
+    false
+}
+
+#[test]
+fn both_streams_and_the_exit_code_come_back() {
+    let outcome = ran("echo out; echo err >&2; exit 3");
+    assert_eq!(
+        (outcome.stdout, outcome.stderr, outcome.ending),
+        (whole("out\n"), whole("err\n"), Ending::Exited(3))
+    );
+}
+
+#[test]
+fn a_signal_is_reported_as_such_and_not_as_an_exit_code() {
+    assert_eq!(ran("kill -TERM $$").ending, Ending::Signalled(15));
+    assert_eq!(ran("kill -9 0").ending, Ending::Signalled(9));
+    assert_eq!(ran("sh -c 'kill -9 $$'; exit $?").ending, Ending::Exited(137));
+}
+
+#[test]
+fn the_shell_gets_exactly_the_text() {
+    assert_eq!(ran("printf '%s|' 'a  b' \"\\$\"\necho \"x\ty\"").stdout, whole("a  b|$|x\ty\n"));
+    assert_eq!(ran("-x").ending, Ending::Exited(127));
+    assert_eq!(ran("").ending, Ending::Exited(0));
+}
+
+#[test]
+fn standard_input_is_empty() {
+    assert_eq!(ran("cat; echo done").stdout, whole("done\n"));
+}
+
+#[test]
+fn invalid_utf8_is_replaced_and_nothing_around_it_lost() {
+    assert_eq!(ran(r"printf 'a\377b\344\275'").stdout, whole("a\u{FFFD}b\u{FFFD}"));
+}
+
+#[test]
+fn the_folder_is_entered_by_its_handle() {
+    let folder = tempfile::tempdir().unwrap();
+    let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+    std::fs::create_dir(&before).unwrap();
+    let spec = spec(&before, "/bin/pwd -P", LONG);
+    std::fs::rename(&before, &after).unwrap();
+    std::fs::create_dir(&before).unwrap();
+    let outcome = run(&spec, helper(), &CancellationToken::new(), &mut |_, _| {}).unwrap();
+    assert_eq!(outcome.stdout, whole(&format!("{}\n", after.canonicalize().unwrap().display())));
+}
+
+#[test]
+fn the_environment_is_exactly_the_list() {
+    let planted = |command: &mut Command| {
+        command.env("OPENAI_API_KEY", "sk-planted").env("BASH_ENV", "/planted").env("LD_LIBRARY_PATH", "/planted");
+        command.env("GIT_SSH_COMMAND", "planted").env("SSH_AUTH_SOCK", "/planted");
+    };
+    if !in_own_process("command::the_environment_is_exactly_the_list", planted) {
+        return;
+    }
+    let careless = Command::new("sh").args(["-c", "env"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&careless.stdout).contains("sk-planted"), "the control must leak");
+
+    let text = ran("env; cat /proc/$PPID/environ").stdout.text;
+    let mut names: Vec<&str> = text.lines().map(|line| line.split('=').next().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["HOME", "LANG", "PATH", "PWD", "TERM", "TMPDIR"], "{text}");
+}
+
+#[test]
+fn the_temporary_folder_is_private_and_gone_afterwards() {
+    let outcome = ran("stat -c %a \"$TMPDIR\" && touch \"$TMPDIR/x\" && echo \"$TMPDIR\"");
+    let lines: Vec<&str> = outcome.stdout.text.lines().collect();
+    assert_eq!((lines[0], outcome.ending), ("700", Ending::Exited(0)));
+    assert!(!PathBuf::from(lines[1]).exists());
+}
+
+#[test]
+fn inherited_descriptors_are_closed() {
+    if !in_own_process("command::inherited_descriptors_are_closed", |_| {}) {
+        return;
+    }
+    let open = File::open("/etc/passwd").unwrap();
+    rustix::io::fcntl_setfd(&open, rustix::io::FdFlags::empty()).unwrap();
+    let list = "ls -l /proc/$$/fd /proc/$PPID/fd";
+    let careless = Command::new("sh").args(["-c", list]).output().unwrap();
+    assert!(String::from_utf8_lossy(&careless.stdout).contains("/etc/passwd"), "the control must leak");
+
+    let outcome = ran(list);
+    assert!(outcome.stdout.text.contains("/dev/null"), "{outcome:?}");
+    assert!(!outcome.stdout.text.contains("/etc/passwd"), "{}", outcome.stdout.text);
+}
+
+#[test]
+fn no_new_privileges_no_core_dumps_no_terminal() {
+    let text = ran("grep NoNewPrivs /proc/self/status; ulimit -c; ( : </dev/tty ) 2>/dev/null || echo none").stdout.text;
+    assert_eq!(text, "NoNewPrivs:\t1\n0\nnone\n");
+}
+
+#[test]
+fn output_without_end_is_capped_drained_and_takes_no_memory() {
+    let resident = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    for command in ["yes", "head -c 100G /dev/zero", "yes >&2"] {
+        let before = resident();
+        let (mut pieces, mut live_bytes) = (0, 0);
+        let folder = tempfile::tempdir().unwrap();
+        let spec = spec(folder.path(), command, Duration::from_secs(1));
+        let outcome = run(&spec, helper(), &CancellationToken::new(), &mut |_, text| {
+            pieces += 1;
+            live_bytes += text.len();
+        })
+        .unwrap();
+        assert_eq!(outcome.ending, Ending::TimedOut, "{command}");
+        assert!(outcome.duration < Duration::from_millis(1_500), "{command}: {:?}", outcome.duration);
+        let kept = if command.contains(">&2") { &outcome.stderr } else { &outcome.stdout };
+        assert!(kept.text.len() <= 100 * 1024 && kept.text.len() > 100 * 1000, "{command}: {}", kept.text.len());
+        assert!(kept.dropped_bytes > 1024 * 1024 && kept.text.contains("bytes left out"), "{command}");
+        assert!((2..=30).contains(&pieces), "{command}: {pieces} pieces a second");
+        assert!(live_bytes < 30 * 20 * 1024, "{command}: {live_bytes} bytes shown live");
+        let grown = resident().saturating_sub(before);
+        assert!(grown < 20 * 1024, "{command}: {grown} KB more");
+    }
+}
+
+#[test]
+fn past_the_cap_a_command_goes_on_to_its_own_end() {
+    let outcome = ran("head -c 5000000 /dev/zero | tr '\\0' x; echo end >&2; exit 4");
+    assert_eq!((outcome.stderr, outcome.ending), (whole("end\n"), Ending::Exited(4)));
+    assert!(outcome.stdout.text.starts_with("xxx") && outcome.stdout.text.ends_with("xxx"));
+    assert_eq!(outcome.stdout.text.matches('x').count() as u64 + outcome.stdout.dropped_bytes, 5_000_000);
+}
+
+#[test]
+fn live_output_comes_before_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let cancel = CancellationToken::new();
+    let mut seen = Vec::new();
+    let outcome = run(&spec(folder.path(), "echo first; echo second >&2; sleep 60", LONG), helper(), &cancel, &mut |is_stderr, text| {
+        seen.push((is_stderr, text.to_owned()));
+        if seen.len() == 2 {
+            cancel.cancel();
+        }
+    })
+    .unwrap();
+    seen.sort();
+    assert_eq!(seen, [(false, "first\n".to_owned()), (true, "second\n".to_owned())]);
+    assert_eq!((outcome.ending, outcome.stdout, outcome.stderr), (Ending::Cancelled, whole("first\n"), whole("second\n")));
+}
+
+#[test]
+fn killing_the_process_group_alone_leaves_a_setsid_child_alive() {
+    // The control: this is why there is a helper stage.
+    let marker = marker(10);
+    let mut shell = Command::new("sh")
+        .args(["-c", &format!("setsid sleep {marker} & wait")])
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    within(Duration::from_secs(10), "the control starts", || sleeper_lives(&marker));
+    let group = rustix::process::Pid::from_child(&shell);
+    rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+    shell.wait().unwrap();
+    let lives = sleeper_lives(&marker);
+    Command::new("pkill").args(["-f", &format!("^sleep {marker}$")]).status().unwrap();
+    assert!(lives, "the control must leave its child alive");
+}
+
+#[test]
+fn stop_ends_setsid_children_double_forks_and_what_ignores_signals() {
+    for (number, escape) in [
+        "sleep MARK",
+        "setsid sleep MARK & wait",
+        "(setsid sleep MARK &) ; sleep 61",
+        "setsid sh -c 'setsid setsid sleep MARK & sleep 62' & sleep 63",
+        "trap '' TERM INT HUP; nohup setsid sleep MARK & wait",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let marker = marker(20 + u32::try_from(number).unwrap());
+        let outcome = stop_when_started(&escape.replace("MARK", &marker), &marker);
+        assert_eq!(outcome.ending, Ending::Cancelled, "{escape}");
+    }
+}
+
+#[test]
+fn a_stop_returns_within_a_tenth_of_a_second() {
+    // The best of five: the others may have waited for a processor.
+    let times = (0..5).map(|_| {
+        let folder = tempfile::tempdir().unwrap();
+        let cancel = CancellationToken::new();
+        let mut stopped_at = None;
+        run(&spec(folder.path(), "echo; setsid sleep 60 & yes", LONG), helper(), &cancel, &mut |_, _| {
+            stopped_at.get_or_insert_with(Instant::now);
+            cancel.cancel();
+        })
+        .unwrap();
+        stopped_at.unwrap().elapsed()
+    });
+    let best = times.min().unwrap();
+    assert!(best < Duration::from_millis(100), "{best:?}");
+}
+
+#[test]
+fn a_stop_before_the_start_runs_to_no_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let outcome = run(&spec(folder.path(), "sleep 60", LONG), helper(), &cancel, &mut |_, _| {}).unwrap();
+    assert_eq!(outcome.ending, Ending::Cancelled);
+}
+
+#[test]
+fn the_time_out_ends_a_setsid_child_too() {
+    let marker = marker(30);
+    let command = format!("setsid sleep {marker} & echo started; wait");
+    let outcome = try_run(&command, Duration::from_millis(500)).unwrap();
+    assert_eq!((outcome.ending, outcome.stdout), (Ending::TimedOut, whole("started\n")));
+    within(Duration::from_secs(1), "everything is gone", || !sleeper_lives(&marker));
+}
+
+#[test]
+fn what_a_finished_command_leaves_in_the_background_is_ended_and_holds_nothing_up() {
+    let marker = marker(40);
+    let outcome = ran(&format!("setsid sleep {marker} & sleep 64 & echo done; exit 5"));
+    assert_eq!((outcome.ending, outcome.stdout), (Ending::Exited(5), whole("done\n")));
+    assert!(outcome.duration < Duration::from_secs(5), "{:?}", outcome.duration);
+    within(Duration::from_secs(1), "everything is gone", || !sleeper_lives(&marker));
+}
+
+#[test]
+fn a_command_that_kills_its_helper_is_an_error_and_leaves_nothing_in_its_session() {
+    let marker = marker(50);
+    let result = try_run(&format!("sleep {marker} & kill -9 $PPID; sleep 65"), LONG);
+    assert!(matches!(result, Err(SandboxError::HelperLost)), "{result:?}");
+    within(Duration::from_secs(1), "everything is gone", || !sleeper_lives(&marker));
+}
+
+#[test]
+fn a_terminated_helper_ends_its_command_first() {
+    let marker = marker(60);
+    let outcome = try_run(&format!("setsid sleep {marker} & kill -TERM $PPID; wait"), LONG).unwrap();
+    assert_eq!(outcome.ending, Ending::Signalled(9));
+    within(Duration::from_secs(1), "everything is gone", || !sleeper_lives(&marker));
+}
+
+#[test]
+fn when_nod_itself_is_killed_its_command_ends() {
+    const ROLE: &str = "NOD_TEST_MARKER";
+    if let Ok(marker) = std::env::var(ROLE) {
+        ran(&format!("setsid sleep {marker} & wait"));
+        return;
+    }
+    let marker = marker(70);
+    let mut app = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "command::when_nod_itself_is_killed_its_command_ends"])
+        .env(ROLE, &marker)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    within(Duration::from_secs(10), "the command starts", || sleeper_lives(&marker));
+    app.kill().unwrap();
+    app.wait().unwrap();
+    within(Duration::from_secs(1), "everything is gone", || !sleeper_lives(&marker));
+}
+
+#[test]
+fn a_fork_bomb_with_a_bound_is_gone_within_a_second() {
+    // Forks until 300 processes wait, then goes on forking as they are killed.
+    let marker = marker(80);
+    let command = format!("for i in $(seq 300); do setsid sleep {marker} & done; while :; do sleep 0 & done");
+    let outcome = try_run(&command, Duration::from_secs(2)).unwrap();
+    assert_eq!(outcome.ending, Ending::TimedOut);
+    within(Duration::from_secs(1), "everything is gone", || !sleeper_lives(&marker));
+}
+
+#[test]
+fn a_helper_that_is_not_there_or_not_ours_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for (helper, expected) in [("/nowhere/nod", "starting the helper process failed"), ("/bin/true", "")] {
+        let spec = spec(folder.path(), "echo", LONG);
+        let error = run(&spec, Path::new(helper), &CancellationToken::new(), &mut |_, _| {}).unwrap_err();
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn the_helper_by_hand_says_what_it_is() {
+    let mut by_hand = Command::new(helper())
+        .arg("__run")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut text = String::new();
+    by_hand.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert!(!by_hand.wait().unwrap().success());
+    assert!(text.contains("not for use by hand"), "{text}");
+}
