@@ -1,7 +1,10 @@
-//! `nod`: the window, or a command without one.
+//! `nod`: the window, or a command without one. Started as `nod __run` it is the helper stage of an approved command.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == nod::sandbox::HELPER_ARGUMENT) {
+        return nod::sandbox::helper_main();
+    }
     nod::cli::main()
 }

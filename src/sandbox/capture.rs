@@ -110,10 +110,11 @@ impl HeadTail {
 }
 
 /// Output on its way to the card: at most 15 pieces a second of each stream, each of bounded size.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Live {
     pending: [Pending; 2],
-    shown_at: Option<Instant>,
+    /// Not before this.
+    next_at: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -125,6 +126,10 @@ struct Pending {
 impl Live {
     const INTERVAL: Duration = Duration::from_millis(67);
     const PIECE_BYTES: usize = 16 * 1024;
+
+    pub(super) fn new(now: Instant) -> Self {
+        Self { pending: [Pending::default(), Pending::default()], next_at: now }
+    }
 
     pub(super) fn push(&mut self, is_stderr: bool, text: &str) {
         let [stdout, stderr] = &mut self.pending;
@@ -141,15 +146,11 @@ impl Live {
     /// When the next piece is due; `None` while there is nothing to show.
     pub(super) fn due(&self) -> Option<Instant> {
         let is_idle = self.pending.iter().all(|pending| pending.text.is_empty());
-        match self.shown_at {
-            _ if is_idle => None,
-            Some(at) => Some(at + Self::INTERVAL),
-            None => Instant::now().into(),
-        }
+        (!is_idle).then_some(self.next_at)
     }
 
-    pub(super) fn show(&mut self, on_output: &mut dyn FnMut(bool, &str)) {
-        self.shown_at = Some(Instant::now());
+    pub(super) fn show(&mut self, now: Instant, on_output: &mut dyn FnMut(bool, &str)) {
+        self.next_at = now + Self::INTERVAL;
         for (pending, is_stderr) in self.pending.iter_mut().zip([false, true]) {
             let Pending { text, skipped_bytes } = std::mem::take(pending);
             if skipped_bytes > 0 {
@@ -224,17 +225,20 @@ mod tests {
 
     #[test]
     fn live_pieces_are_bounded_and_say_what_they_skip() {
-        let mut live = Live::default();
+        let start = Instant::now();
+        let mut live = Live::new(start);
         assert_eq!(live.due(), None);
         for _ in 0..100 {
             live.push(false, &"点".repeat(10_000));
         }
         live.push(true, "e");
         let mut pieces = Vec::new();
-        live.show(&mut |is_stderr, text| pieces.push((is_stderr, text.to_owned())));
+        live.show(start, &mut |is_stderr, text| pieces.push((is_stderr, text.to_owned())));
         assert_eq!(pieces.len(), 2);
         assert!(pieces[0].1.len() < Live::PIECE_BYTES + 100 && pieces[0].1.starts_with("[… "));
         assert_eq!(pieces[1], (true, "e".to_owned()));
         assert_eq!(live.due(), None);
+        live.push(false, "more");
+        assert_eq!(live.due(), Some(start + Live::INTERVAL));
     }
 }

@@ -68,14 +68,8 @@ mod tests {
 
     #[test]
     fn relative_parts_of_the_path_are_left_out_and_missing_values_have_defaults() {
-        let expected = [
-            ("HOME", "/"),
-            ("LANG", "C.UTF-8"),
-            ("PATH", "/bin"),
-            ("PWD", "/w"),
-            ("TERM", "dumb"),
-            ("TMPDIR", "/t"),
-        ];
+        let expected =
+            [("HOME", "/"), ("LANG", "C.UTF-8"), ("PATH", "/bin"), ("PWD", "/w"), ("TERM", "dumb"), ("TMPDIR", "/t")];
         assert_eq!(from(&[("PATH", ".::bin:/bin:")]), pairs(&expected));
         assert!(from(&[("PATH", ".")]).contains(&("PATH".into(), FALLBACK_PATH.into())));
     }

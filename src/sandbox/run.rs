@@ -2,9 +2,11 @@
 //!
 //! One thread and one `poll`: it sleeps until there is output, an end, a stop or a deadline.
 
+use std::fs::Permissions;
 use std::io::{ErrorKind, Read, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::pin::pin;
@@ -71,7 +73,7 @@ pub fn run(
             give_up_at = give_up_at.map(|at| at.min(now + STOP_PATIENCE));
         }
         if streams.live.due().is_some_and(|due| now >= due) {
-            streams.live.show(on_output);
+            streams.live.show(now, on_output);
         }
         let until = [Some(give_up_at.unwrap_or(deadline)), streams.live.due()].into_iter().flatten().min();
         wait(&running.control, &wake, &streams, until.map_or(Duration::ZERO, |at| at.saturating_duration_since(now)))?;
@@ -91,7 +93,7 @@ pub fn run(
         running.sweep_after_lost_helper();
     }
     streams.read_rest();
-    streams.live.show(on_output);
+    streams.live.show(Instant::now(), on_output);
     let [stdout, stderr] = streams.finish();
     running.leave(has_ended);
     let ending = match (report, stopped_by) {
@@ -113,7 +115,11 @@ struct Running {
 
 fn start(spec: &CommandSpec, helper: &Path) -> Result<Running, SandboxError> {
     let io = |action| move |source| SandboxError::Io { action, source };
-    let temporary = tempfile::Builder::new().prefix("nod-run-").tempdir().map_err(io("making a temporary folder"))?;
+    let temporary = tempfile::Builder::new()
+        .prefix("nod-run-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir()
+        .map_err(io("making a temporary folder"))?;
     let environment = environment(&spec.cwd_path, &temporary.path().to_string_lossy());
     let (control, theirs) = UnixStream::pair().map_err(io("opening a channel to the command"))?;
     let helper = Command::new(helper)
@@ -170,7 +176,9 @@ impl Running {
 /// Sleeps until something can be read or the time is over.
 fn wait(control: &UnixStream, wake: &WakeSocket, streams: &Streams, timeout: Duration) -> Result<(), SandboxError> {
     let mut waited = vec![PollFd::new(control, PollFlags::IN), PollFd::new(&wake.reader, PollFlags::IN)];
-    waited.extend(streams.open.iter().flatten().map(|stream| PollFd::from_borrowed_fd(stream.pipe.as_fd(), PollFlags::IN)));
+    waited.extend(
+        streams.open.iter().flatten().map(|stream| PollFd::from_borrowed_fd(stream.pipe.as_fd(), PollFlags::IN)),
+    );
     let timeout = Timespec::try_from(timeout).ok();
     match poll(&mut waited, timeout.as_ref()) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -226,7 +234,7 @@ impl Streams {
             }
         }
         let kept = [HeadTail::new(cap), HeadTail::new(cap)];
-        Ok(Self { open, kept, live: Live::default(), buffer: vec![0; 64 * 1024] })
+        Ok(Self { open, kept, live: Live::new(Instant::now()), buffer: vec![0; 64 * 1024] })
     }
 
     /// Reads once from each stream. `false` when neither had anything.

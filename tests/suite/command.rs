@@ -52,9 +52,10 @@ fn within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
 /// Whether a live (not zombie) process has this text in its arguments, shells that were merely told it aside.
 fn sleeper_lives(marker: &str) -> bool {
     let arguments = format!("sleep\0{marker}\0");
-    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-        std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.ends_with(arguments.as_bytes()))
-    })
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.ends_with(arguments.as_bytes())))
 }
 
 /// A number of seconds to sleep that nobody else sleeps.
@@ -96,10 +97,7 @@ fn in_own_process(test: &str, prepare: impl FnOnce(&mut Command)) -> bool {
 #[test]
 fn both_streams_and_the_exit_code_come_back() {
     let outcome = ran("echo out; echo err >&2; exit 3");
-    assert_eq!(
-        (outcome.stdout, outcome.stderr, outcome.ending),
-        (whole("out\n"), whole("err\n"), Ending::Exited(3))
-    );
+    assert_eq!((outcome.stdout, outcome.stderr, outcome.ending), (whole("out\n"), whole("err\n"), Ending::Exited(3)));
 }
 
 #[test]
@@ -182,7 +180,8 @@ fn inherited_descriptors_are_closed() {
 
 #[test]
 fn no_new_privileges_no_core_dumps_no_terminal() {
-    let text = ran("grep NoNewPrivs /proc/self/status; ulimit -c; ( : </dev/tty ) 2>/dev/null || echo none").stdout.text;
+    let text =
+        ran("grep NoNewPrivs /proc/self/status; ulimit -c; ( : </dev/tty ) 2>/dev/null || echo none").stdout.text;
     assert_eq!(text, "NoNewPrivs:\t1\n0\nnone\n");
 }
 
@@ -228,16 +227,24 @@ fn live_output_comes_before_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let cancel = CancellationToken::new();
     let mut seen = Vec::new();
-    let outcome = run(&spec(folder.path(), "echo first; echo second >&2; sleep 60", LONG), helper(), &cancel, &mut |is_stderr, text| {
-        seen.push((is_stderr, text.to_owned()));
-        if seen.len() == 2 {
-            cancel.cancel();
-        }
-    })
+    let outcome = run(
+        &spec(folder.path(), "echo first; echo second >&2; sleep 60", LONG),
+        helper(),
+        &cancel,
+        &mut |is_stderr, text| {
+            seen.push((is_stderr, text.to_owned()));
+            if seen.len() == 2 {
+                cancel.cancel();
+            }
+        },
+    )
     .unwrap();
     seen.sort();
     assert_eq!(seen, [(false, "first\n".to_owned()), (true, "second\n".to_owned())]);
-    assert_eq!((outcome.ending, outcome.stdout, outcome.stderr), (Ending::Cancelled, whole("first\n"), whole("second\n")));
+    assert_eq!(
+        (outcome.ending, outcome.stdout, outcome.stderr),
+        (Ending::Cancelled, whole("first\n"), whole("second\n"))
+    );
 }
 
 #[test]

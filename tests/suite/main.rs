@@ -2,3 +2,4 @@
 //! hold the house up.
 
 mod architecture;
+mod command;
