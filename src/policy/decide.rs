@@ -1,8 +1,10 @@
 //! The decision: built-in denial > the person's denial > must ask > allow rule > default.
 
-use crate::ir::{Decider, Failure, RuleId};
+use crate::ir::{Access, Code, Decider, Failure, RuleId};
 
-use super::{CallFacts, Rule};
+use super::denial::built_in_denial;
+use super::question::{mode_asks, must_ask, notices};
+use super::{AskReason, CallFacts, Rule, RuleEffect, matching_rules, proposals};
 
 /// What follows for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,40 +34,43 @@ pub enum Decision {
     },
 }
 
-/// Why a call is asked. All but `Mode` and `HardLink` are shown in red.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum AskReason {
-    /// The session's mode asks for this kind of call.
-    Mode,
-    /// A deletion is always asked.
-    Deletion,
-    /// A command is always asked.
-    Command,
-    /// Reads outside the allowed folders.
-    Outside,
-    /// The name speaks of secrets.
-    SuspiciousName {
-        /// The part that says so.
-        part: String,
-    },
-    /// The name holds characters that cannot be seen.
-    HiddenCharacters {
-        /// The name with these characters drawn as escapes.
-        escaped: String,
-    },
-    /// Something later executes this file.
-    ProtectedWrite,
-    /// The file has other names (hard links). A notice: it never asks by itself, as a write goes into a new file.
-    HardLink,
-    /// Lies on another mount than its allowed folder.
-    OtherMount,
-    /// The command line could not be taken apart.
-    UnparsedCommand,
+/// The one judge. Called on what the paths resolved to; `lexical` has judged the text before. `rules` are those of the
+/// session.
+pub fn decide(facts: &CallFacts, rules: &[Rule]) -> Decision {
+    if let Some(failure) = built_in_denial(facts) {
+        return Decision::Deny { failure, by: Decider::BuiltIn, rule: None };
+    }
+    let matching = matching_rules(facts, rules);
+    let first = |effect: RuleEffect| matching.iter().find(|rule| rule.effect == effect).map(|rule| rule.id.clone());
+    if let Some(rule) = first(RuleEffect::Deny) {
+        let failure = Failure::new(
+            Code::ConfirmationRejected,
+            "The person's own rule for this session refuses this call: do it another way, or ask them.",
+        );
+        return Decision::Deny { failure, by: Decider::Rule, rule: Some(rule) };
+    }
+    let mut reasons = must_ask(facts);
+    // Matching has left out every allow rule that may not answer such a question.
+    if let Some(rule) = first(RuleEffect::Allow) {
+        return Decision::Allow { by: Decider::Rule, rule: Some(rule) };
+    }
+    if reasons.is_empty() {
+        if !mode_asks(facts) && !is_blind_change(facts) {
+            return Decision::Allow { by: Decider::Mode, rule: None };
+        }
+        reasons.push(AskReason::Mode);
+    }
+    reasons.extend(notices(facts));
+    Decision::Ask { reasons, rememberable: !proposals(facts).is_empty() }
 }
 
-/// The one judge. Called on what the paths resolved to; `lexical` has judged the text before.
-pub fn decide(facts: &CallFacts, rules: &[Rule]) -> Decision {
-    let _ = (facts, rules);
-    todo!()
+/// A change of nobody knows what: no mode lets it through.
+fn is_blind_change(facts: &CallFacts) -> bool {
+    match facts.access {
+        Access::Read => false,
+        Access::Write | Access::Delete | Access::Execute => facts.targets.is_empty(),
+    }
 }
+
+#[cfg(test)]
+mod tests;

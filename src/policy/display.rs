@@ -1,13 +1,20 @@
 //! Text that tries to look like something else, made visible. One function for modal, card, log, notification
 //! and terminal: it escapes, it never strips.
+//!
+//! No exceptions, on purpose: emoji joiners and variation selectors are escaped as well. Between what a person nods
+//! to and what the bytes say nothing may hide, and a smuggler would hide exactly there.
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
+use unicode_script::{Script, UnicodeScript as _};
 
 /// A stretch of text that would deceive if it were drawn as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deception {
     /// Byte range in the original.
-    pub range: std::ops::Range<usize>,
+    pub range: Range<usize>,
     /// What to draw instead, for example `\u{202E}`.
     pub escape: String,
 }
@@ -23,19 +30,315 @@ pub enum Segment<'text> {
 
 /// The text in the stretches in which it is drawn.
 pub fn segments(text: &str, multiline: bool) -> Vec<Segment<'_>> {
-    let _ = (text, multiline);
-    todo!()
+    let mut segments = Vec::new();
+    let mut done = 0;
+    for Deception { range, escape } in find_deceptive(text, multiline) {
+        push_plain(&mut segments, text.get(done..range.start));
+        done = range.end;
+        segments.push(Segment::Escaped(escape));
+    }
+    push_plain(&mut segments, text.get(done..));
+    segments
+}
+
+fn push_plain<'text>(segments: &mut Vec<Segment<'text>>, plain: Option<&'text str>) {
+    if let Some(plain) = plain.filter(|plain| !plain.is_empty()) {
+        segments.push(Segment::Plain(plain));
+    }
 }
 
 /// Every character of category control, format, separator, private, unassigned or default-ignorable, odd spaces and
 /// look-alikes of another script in a word. Line breaks and tabs are left alone where `multiline` is set.
 pub fn find_deceptive(text: &str, multiline: bool) -> Vec<Deception> {
-    let _ = (text, multiline);
-    todo!()
+    let mut found = Vec::new();
+    let mut word = Word::default();
+    for (start, c) in text.char_indices() {
+        if is_hidden(c) && !(multiline && matches!(c, '\n' | '\t')) {
+            found.push(Deception { range: start..start + c.len_utf8(), escape: escape_char(c) });
+            // What is drawn as nothing does not end a word: it would be the easiest way to part two scripts.
+            if !is_default_ignorable(c) {
+                word.finish(&mut found);
+            }
+        } else if c.is_alphabetic() || is_mark(c) {
+            word.push(start, c);
+        } else {
+            word.finish(&mut found);
+        }
+    }
+    word.finish(&mut found);
+    found.sort_by_key(|deception| deception.range.start);
+    found
 }
 
 /// The text with every deception replaced by its escape.
 pub fn escape(text: &str, multiline: bool) -> Cow<'_, str> {
-    let _ = (text, multiline);
-    todo!()
+    let deceptions = find_deceptive(text, multiline);
+    if deceptions.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + deceptions.len() * 8);
+    let mut done = 0;
+    for Deception { range, escape } in deceptions {
+        escaped.push_str(text.get(done..range.start).unwrap_or_default());
+        escaped.push_str(&escape);
+        done = range.end;
+    }
+    escaped.push_str(text.get(done..).unwrap_or_default());
+    Cow::Owned(escaped)
+}
+
+/// Whether a name holds a character that cannot be seen at all (odd spaces can be seen, if not told apart).
+pub(super) fn holds_unseen(name: &str) -> bool {
+    name.chars().any(|c| {
+        is_default_ignorable(c)
+            || matches!(
+                c.general_category(),
+                GeneralCategory::Control
+                    | GeneralCategory::Format
+                    | GeneralCategory::LineSeparator
+                    | GeneralCategory::ParagraphSeparator
+            )
+    })
+}
+
+/// Whether a character is drawn as nothing, as an odd space, or as nobody knows what.
+fn is_hidden(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
+    is_default_ignorable(c)
+        // Braille with no dot: looks like a space, counts as a symbol.
+        || c == '\u{2800}'
+        || matches!(
+            c.general_category(),
+            GeneralCategory::Control
+                | GeneralCategory::Format
+                | GeneralCategory::LineSeparator
+                | GeneralCategory::ParagraphSeparator
+                | GeneralCategory::PrivateUse
+                | GeneralCategory::Unassigned
+                | GeneralCategory::Surrogate
+                | GeneralCategory::SpaceSeparator
+        )
+}
+
+/// `Default_Ignorable_Code_Point` of the Unicode Character Database (DerivedCoreProperties.txt, stable since 4.1).
+const fn is_default_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
+        | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFF8}' | '\u{1BCA0}'..='\u{1BCA3}'
+        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+fn is_mark(c: char) -> bool {
+    !c.is_ascii()
+        && matches!(
+            c.general_category(),
+            GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark | GeneralCategory::EnclosingMark
+        )
+}
+
+fn escape_char(c: char) -> String {
+    match c {
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        _ => format!("\\u{{{:04X}}}", u32::from(c)),
+    }
+}
+
+/// The letters of a word so far.
+#[derive(Default)]
+struct Word {
+    latin: Vec<(usize, char)>,
+    foreign: Vec<(usize, char)>,
+}
+
+impl Word {
+    fn push(&mut self, start: usize, c: char) {
+        if c.is_ascii_alphabetic() || c.script() == Script::Latin {
+            self.latin.push((start, c));
+        } else if is_foreign(c) {
+            self.foreign.push((start, c));
+        }
+    }
+
+    /// Where a word mixes Latin with a script of look-alikes, the letters of the rarer one are the strangers.
+    fn finish(&mut self, found: &mut Vec<Deception>) {
+        let latin = std::mem::take(&mut self.latin);
+        let foreign = std::mem::take(&mut self.foreign);
+        if latin.is_empty() || foreign.is_empty() {
+            return;
+        }
+        let strangers = if foreign.len() > latin.len() { latin } else { foreign };
+        found.extend(
+            strangers
+                .into_iter()
+                .map(|(start, c)| Deception { range: start..start + c.len_utf8(), escape: escape_char(c) }),
+        );
+    }
+}
+
+/// Letters that pass for Latin ones. Chinese, Japanese, Korean, Arabic, … beside Latin are ordinary; so are the Greek
+/// letters of formulas (`Δt`, `μs`), which look like no Latin letter.
+fn is_foreign(c: char) -> bool {
+    let script = c.script();
+    if script == Script::Greek {
+        return "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳαγικνορτυχϲάίόύήϊΰϋώ".contains(c);
+    }
+    matches!(
+        script,
+        Script::Cyrillic
+            | Script::Armenian
+            | Script::Cherokee
+            | Script::Coptic
+            | Script::Lisu
+            | Script::Georgian
+            | Script::Deseret
+            | Script::Glagolitic
+            | Script::Osage
+            | Script::Warang_Citi
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn each_kind_of_hidden_character_is_drawn_as_an_escape() {
+        for (text, escaped) in [
+            ("photo\u{202E}gnp.exe", "photo\\u{202E}gnp.exe"),
+            ("\u{1B}[2K\rok", "\\u{001B}[2K\\rok"),
+            ("a\0b", "a\\u{0000}b"),
+            ("bell\u{7}", "bell\\u{0007}"),
+            ("del\u{7F}", "del\\u{007F}"),
+            ("c1\u{9B}31m", "c1\\u{009B}31m"),
+            ("a\u{200B}b", "a\\u{200B}b"),
+            ("a\u{2066}b", "a\\u{2066}b"),
+            ("a\u{FEFF}b", "a\\u{FEFF}b"),
+            ("a\u{AD}b", "a\\u{00AD}b"),
+            ("a\u{34F}b", "a\\u{034F}b"),
+            ("a\u{FE0F}b", "a\\u{FE0F}b"),
+            ("a\u{E0100}b", "a\\u{E0100}b"),
+            ("a\u{E0041}b", "a\\u{E0041}b"),
+            ("a\u{1D173}b", "a\\u{1D173}b"),
+            ("a\u{115F}b", "a\\u{115F}b"),
+            ("a\u{3164}b", "a\\u{3164}b"),
+            ("a\u{FFA0}b", "a\\u{FFA0}b"),
+            ("a\u{2800}b", "a\\u{2800}b"),
+            ("a\u{A0}b", "a\\u{00A0}b"),
+            ("a\u{202F}b", "a\\u{202F}b"),
+            ("a\u{3000}b", "a\\u{3000}b"),
+            ("a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c"),
+            ("a\u{E000}b", "a\\u{E000}b"),
+            ("a\u{378}b", "a\\u{0378}b"),
+            ("a\u{10FFFF}b", "a\\u{10FFFF}b"),
+            ("a\u{17B4}b", "a\\u{17B4}b"),
+            ("\u{1F469}\u{200D}\u{1F4BB}", "\u{1F469}\\u{200D}\u{1F4BB}"),
+        ] {
+            assert_eq!(escape(text, false), escaped, "{text:?}");
+            assert_eq!(escape(text, true), escaped, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn line_breaks_and_tabs_stay_in_text_of_several_lines_only() {
+        assert_eq!(escape("a\n\tb\r\n", true), "a\n\tb\\r\n");
+        assert_eq!(escape("a\n\tb\r\n", false), "a\\n\\tb\\r\\n");
+    }
+
+    #[test]
+    fn ordinary_text_of_any_language_is_left_alone() {
+        for text in [
+            "",
+            "plain ASCII, with {braces} and \\u{202E} typed out",
+            "读取 main.rs 并修改 foo() 函数，用 UTF-8 编码。",
+            "API接口v2的JSON配置",
+            "日本語テキストとEnglishの混在、カタカナ・ひらがな",
+            "한국어 텍스트와 English",
+            "привет мир, файл config.toml",
+            "user_имя и ИМЯ_user",
+            "καλημέρα κόσμε",
+            "Δt = 3 μs, λ-calculus, Ωm",
+            "مرحبا world",
+            "naïve café Straße cafe\u{301}",
+            "👍🏽 🇨🇳 ✓ → …",
+            "हिन्दी पाठ",
+        ] {
+            assert_eq!(escape(text, true), text);
+            assert!(matches!(escape(text, false), Cow::Borrowed(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_of_two_scripts_shows_its_strangers() {
+        for (text, escaped) in [
+            ("\u{441}onfig.toml", "\\u{0441}onfig.toml"),
+            ("p\u{430}yp\u{430}l", "p\\u{0430}yp\\u{0430}l"),
+            ("привeт", "прив\\u{0065}т"),
+            ("g\u{3BF}\u{3BF}gle", "g\\u{03BF}\\u{03BF}gle"),
+            ("\u{391}dmin", "\\u{0391}dmin"),
+            ("r\u{585}\u{585}t", "r\\u{0585}\\u{0585}t"),
+            ("re\u{301}s\u{443}", "re\u{301}s\\u{0443}"),
+            ("中文\u{430}dmin", "中文\\u{0430}dmin"),
+            ("a\u{200B}\u{430}b", "a\\u{200B}\\u{0430}b"),
+        ] {
+            assert_eq!(escape(text, false), escaped, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn segments_are_the_text_in_order() {
+        assert_eq!(
+            segments("ab\u{202E}cd\u{200B}", false),
+            [
+                Segment::Plain("ab"),
+                Segment::Escaped("\\u{202E}".to_owned()),
+                Segment::Plain("cd"),
+                Segment::Escaped("\\u{200B}".to_owned()),
+            ]
+        );
+        assert_eq!(segments("", false), []);
+        assert_eq!(segments("中文", false), [Segment::Plain("中文")]);
+    }
+
+    #[test]
+    fn without_the_guard_the_attack_is_invisible() {
+        // The control: the standard library's own test sees none of these.
+        let unseen = ['\u{202E}', '\u{2066}', '\u{200B}', '\u{FEFF}', '\u{E0100}', '\u{3164}', '\u{2800}', '\u{A0}'];
+        assert!(unseen.iter().all(|c| !c.is_control()));
+        assert!(unseen.iter().all(|c| is_hidden(*c)));
+    }
+
+    proptest! {
+        #[test]
+        fn escape_leaves_no_hidden_character(text in any::<String>(), multiline in any::<bool>()) {
+            let escaped = escape(&text, multiline);
+            let left = escaped.chars().find(|&c| is_hidden(c) && !(multiline && matches!(c, '\n' | '\t')));
+            prop_assert_eq!(left, None);
+        }
+
+        #[test]
+        fn segments_put_together_are_the_escaped_text(text in any::<String>(), multiline in any::<bool>()) {
+            let joined: String = segments(&text, multiline)
+                .into_iter()
+                .map(|segment| match segment {
+                    Segment::Plain(plain) => plain.to_owned(),
+                    Segment::Escaped(escape) => escape,
+                })
+                .collect();
+            prop_assert_eq!(joined, escape(&text, multiline));
+        }
+
+        #[test]
+        fn what_is_not_found_is_kept_byte_for_byte(text in any::<String>()) {
+            let found = find_deceptive(&text, false);
+            prop_assert!(found.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
+            prop_assert!(found.iter().all(|deception| text.get(deception.range.clone()).is_some()));
+        }
+    }
 }

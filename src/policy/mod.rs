@@ -4,22 +4,29 @@
 //! Nothing fails open: what does not parse is refused or asked, and no list ever turns "ask" into "allow"
 //! by a program's name.
 
+mod absolute;
 mod blocked;
 mod command;
 mod decide;
+mod denial;
 mod display;
 mod facts;
+mod fold;
 mod names;
 mod path;
+mod protected;
+mod question;
 mod rule;
 mod surroundings;
 
 pub use blocked::{FolderConcern, blocked_path, folder_concern};
 pub use command::{CommandJudgement, judge_command};
-pub use decide::{AskReason, Decision, decide};
+pub use decide::{Decision, decide};
 pub use display::{Deception, Segment, escape, find_deceptive, segments};
 pub use facts::{CallFacts, Origin, PathPlace, TargetFacts, TargetKind};
-pub use names::{NameVerdict, ProtectedWrite, is_protected_write, judge_name};
+pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};
+pub use protected::{ProtectedWrite, is_protected_write};
+pub use question::AskReason;
 pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, matching_rules, proposals};
 pub use surroundings::{Platform, Surroundings};

@@ -1,12 +1,14 @@
 //! Allow and deny rules of a session, typed, as sentences from narrow to broad.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{RuleId, SessionId, UnixMs};
 
-use super::CallFacts;
+use super::fold::fold_name;
+use super::question::must_ask;
+use super::{AskReason, CallFacts, CommandJudgement, PathPlace, RelPath, TargetFacts, TargetKind};
 
 /// One rule, as it is stored and listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,14 +80,175 @@ pub enum RuleScope {
     },
 }
 
-/// The rules that cover a call.
+/// The rules that cover a call. A deny rule covers whatever may be meant; an allow rule only what it names for certain,
+/// and nothing that must be asked.
 pub fn matching_rules<'rules>(facts: &CallFacts, rules: &'rules [Rule]) -> Vec<&'rules Rule> {
-    let _ = (facts, rules);
-    todo!()
+    let may_remember = may_be_remembered(facts);
+    rules
+        .iter()
+        .filter(|rule| match rule.effect {
+            RuleEffect::Allow => may_remember.permits(&rule.scope) && allows(&rule.scope, facts),
+            RuleEffect::Deny => denies(&rule.scope, facts),
+        })
+        .collect()
 }
 
 /// The scopes that may be offered for a call, narrow to broad; empty for what no rule may ever cover.
 pub fn proposals(facts: &CallFacts) -> Vec<RuleScope> {
-    let _ = facts;
-    todo!()
+    let may_remember = may_be_remembered(facts);
+    let tool = || facts.tool.clone();
+    let mut scopes =
+        vec![RuleScope::ExactCall { tool: tool(), args_hash: facts.args_hash.clone(), target: exact_target(facts) }];
+    if let [target] = facts.targets.as_slice()
+        && let Some((root, path)) = place_of_file(target)
+    {
+        scopes.push(RuleScope::File { tool: tool(), root: root.to_path_buf(), file: path.to_slash() });
+        if let Some((folder, extension)) = folder_and_extension(path) {
+            scopes.push(RuleScope::FilesLike { tool: tool(), root: root.to_path_buf(), folder, extension });
+        }
+    }
+    if !facts.targets.is_empty() {
+        scopes.push(RuleScope::ToolInFolders { tool: tool() });
+    }
+    scopes.retain(|scope| may_remember.permits(scope));
+    scopes
 }
+
+/// How far an allow rule may ever go for a call.
+#[derive(Clone, Copy)]
+enum Remembered {
+    Never,
+    ExactOnly,
+    Any,
+}
+
+impl Remembered {
+    fn permits(self, scope: &RuleScope) -> bool {
+        match self {
+            Self::Never => false,
+            Self::ExactOnly => match scope {
+                RuleScope::ExactCall { .. } => true,
+                RuleScope::File { .. } | RuleScope::FilesLike { .. } | RuleScope::ToolInFolders { .. } => false,
+            },
+            Self::Any => true,
+        }
+    }
+}
+
+fn may_be_remembered(facts: &CallFacts) -> Remembered {
+    match must_ask(facts).as_slice() {
+        [] => Remembered::Any,
+        // The identical command, if Settings say so; a command that was not taken apart has a second reason.
+        [AskReason::Command] if facts.remember_commands && facts.command == Some(CommandJudgement::Parsed) => {
+            Remembered::ExactOnly
+        }
+        _ => Remembered::Never,
+    }
+}
+
+/// What an exact call is about: where its paths really lead, so that a folder or a link put in another's place is
+/// another call.
+fn exact_target(facts: &CallFacts) -> String {
+    let paths: Vec<String> =
+        facts.targets.iter().map(|target| target.resolved.to_string_lossy().into_owned()).collect();
+    paths.join("\n")
+}
+
+fn allows(scope: &RuleScope, facts: &CallFacts) -> bool {
+    match scope {
+        RuleScope::ExactCall { tool, args_hash, target } => {
+            *tool == facts.tool && *args_hash == facts.args_hash && *target == exact_target(facts)
+        }
+        RuleScope::File { tool, root, file } => {
+            *tool == facts.tool
+                && all_targets(facts, |target| {
+                    place_of_file(target).is_some_and(|(place, path)| place == root && path.to_slash() == *file)
+                })
+        }
+        RuleScope::FilesLike { tool, root, folder, extension } => {
+            *tool == facts.tool
+                && all_targets(facts, |target| {
+                    place_of_file(target).is_some_and(|(place, path)| {
+                        place == root
+                            && folder_and_extension(path)
+                                .is_some_and(|like| like == (folder.clone(), extension.clone()))
+                    })
+                })
+        }
+        RuleScope::ToolInFolders { tool } => {
+            *tool == facts.tool
+                && all_targets(facts, |target| match target.place {
+                    PathPlace::Inside { .. } => true,
+                    PathPlace::Outside => false,
+                })
+        }
+    }
+}
+
+fn all_targets(facts: &CallFacts, covered: impl Fn(&TargetFacts) -> bool) -> bool {
+    !facts.targets.is_empty() && facts.targets.iter().all(covered)
+}
+
+/// Where a file really lies; folders are no files.
+fn place_of_file(target: &TargetFacts) -> Option<(&Path, &RelPath)> {
+    match target.kind {
+        TargetKind::Missing | TargetKind::File => {}
+        TargetKind::Folder | TargetKind::Link | TargetKind::Special => return None,
+    }
+    match &target.place {
+        PathPlace::Inside { root, resolved_relative, .. } if !resolved_relative.is_empty() => {
+            Some((root, resolved_relative))
+        }
+        PathPlace::Inside { .. } | PathPlace::Outside => None,
+    }
+}
+
+/// The folder with `/` and the extension without its dot; `None` for a name without extension.
+fn folder_and_extension(path: &RelPath) -> Option<(String, String)> {
+    let (name, folder) = path.parts().split_last()?;
+    let (stem, extension) = name.rsplit_once('.')?;
+    (!stem.is_empty() && !extension.is_empty()).then(|| (folder.join("/"), extension.to_owned()))
+}
+
+/// A denial compares folded names, and one path that it covers is enough.
+fn denies(scope: &RuleScope, facts: &CallFacts) -> bool {
+    let any_path = |covered: &dyn Fn(&Path, &RelPath) -> bool| {
+        facts.targets.iter().any(|target| match &target.place {
+            PathPlace::Inside { root, relative, resolved_relative } => {
+                covered(root, relative) || covered(root, resolved_relative)
+            }
+            PathPlace::Outside => false,
+        })
+    };
+    match scope {
+        RuleScope::ExactCall { tool, args_hash, .. } => *tool == facts.tool && *args_hash == facts.args_hash,
+        RuleScope::File { tool, root, file } => {
+            *tool == facts.tool
+                && any_path(&|place, path| {
+                    is_same_root(place, root) && fold_name_path(&path.to_slash()) == fold_name_path(file)
+                })
+        }
+        RuleScope::FilesLike { tool, root, folder, extension } => {
+            *tool == facts.tool
+                && any_path(&|place, path| {
+                    is_same_root(place, root)
+                        && folder_and_extension(path).is_some_and(|(inside, kind)| {
+                            fold_name_path(&inside) == fold_name_path(folder)
+                                && fold_name(&kind) == fold_name(extension)
+                        })
+                })
+        }
+        RuleScope::ToolInFolders { tool } => *tool == facts.tool,
+    }
+}
+
+fn is_same_root(place: &Path, root: &Path) -> bool {
+    fold_name_path(&place.to_string_lossy()) == fold_name_path(&root.to_string_lossy())
+}
+
+fn fold_name_path(path: &str) -> Vec<String> {
+    path.split('/').map(fold_name).collect()
+}
+
+#[cfg(test)]
+mod tests;

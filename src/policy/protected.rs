@@ -1,0 +1,332 @@
+//! Files that something later executes: whoever writes them, runs code.
+
+use super::RelPath;
+use super::fold::fold_names;
+
+/// How a write to a file that something later executes is treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProtectedWrite {
+    /// Refused.
+    Denied,
+    /// Asked in red, never remembered.
+    Asked,
+}
+
+/// Refused by their own name, folded: run by shells at start, or told to programs as what to run.
+const DENIED_NAMES: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".mkshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".logout",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".xsessionrc",
+    ".pam_environment",
+    "config.fish",
+    "microsoft.powershell_profile.ps1",
+    "profile.ps1",
+    ".gitconfig",
+    ".ripgreprc",
+    ".mcp.json",
+];
+/// Refused by their last names.
+const DENIED_ENDS: &[&[&str]] = &[&[".vscode", "tasks.json"], &[".vscode", "mcp.json"], &[".cursor", "mcp.json"]];
+
+/// Asked by their own name.
+const ASKED_NAMES: &[&str] = &[
+    // Builds and packages.
+    "package.json",
+    "makefile",
+    "gnumakefile",
+    "bsdmakefile",
+    "justfile",
+    ".justfile",
+    "rakefile",
+    "gemfile",
+    "build.rs",
+    "build.zig",
+    "cmakelists.txt",
+    "meson.build",
+    "sconstruct",
+    "sconscript",
+    "wscript",
+    "configure",
+    "setup.py",
+    "setup.cfg",
+    "pyproject.toml",
+    "conftest.py",
+    "noxfile.py",
+    "tasks.py",
+    "tox.ini",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "init.gradle",
+    "gradlew",
+    "gradlew.bat",
+    "mvnw",
+    "mvnw.cmd",
+    "build.sbt",
+    "mix.exs",
+    "composer.json",
+    "build.xml",
+    "workspace.bazel",
+    "build.bazel",
+    "module.bazel",
+    "taskfile.yml",
+    "taskfile.yaml",
+    "mise.toml",
+    ".mise.toml",
+    ".tool-versions",
+    "flake.nix",
+    "shell.nix",
+    "default.nix",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    "gruntfile.js",
+    "gulpfile.js",
+    "procfile",
+    // Containers.
+    "dockerfile",
+    "containerfile",
+    "docker-compose.yml",
+    "docker-compose.yaml",
+    "compose.yml",
+    "compose.yaml",
+    "vagrantfile",
+    "devcontainer.json",
+    ".devcontainer.json",
+    "tiltfile",
+    // Continuous integration.
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    "jenkinsfile",
+    "azure-pipelines.yml",
+    "azure-pipelines.yaml",
+    "bitbucket-pipelines.yml",
+    ".drone.yml",
+    ".woodpecker.yml",
+    ".woodpecker.yaml",
+    "appveyor.yml",
+    ".appveyor.yml",
+    ".cirrus.yml",
+    "cloudbuild.yaml",
+    "action.yml",
+    "action.yaml",
+    // Version control and editors.
+    ".gitattributes",
+    ".gitmodules",
+    ".hgrc",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".lefthook.yml",
+    ".exrc",
+    ".vimrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".emacs",
+    ".dir-locals.el",
+    ".inputrc",
+    ".tmux.conf",
+    ".screenrc",
+    ".gdbinit",
+    ".lldbinit",
+    ".pythonrc",
+    ".irbrc",
+    ".pryrc",
+    ".rprofile",
+    ".octaverc",
+    ".wgetrc",
+    ".curlrc",
+    "crontab",
+    "autorun.inf",
+    "desktop.ini",
+];
+/// Asked by their extension.
+const ASKED_EXTENSIONS: &[&str] = &[
+    "desktop",
+    "mk",
+    "service",
+    "timer",
+    "socket",
+    "path",
+    "plist",
+    "csproj",
+    "fsproj",
+    "vbproj",
+    "vcxproj",
+    "targets",
+    "props",
+    "gemspec",
+    "podspec",
+    "code-workspace",
+    "lnk",
+    "url",
+    "pth",
+    "reg",
+];
+/// Asked whatever lies in such a folder.
+const ASKED_FOLDERS: &[&[&str]] = &[
+    &[".git"],
+    &[".github", "workflows"],
+    &[".github", "actions"],
+    &[".gitea", "workflows"],
+    &[".forgejo", "workflows"],
+    &[".circleci"],
+    &[".buildkite"],
+    &[".woodpecker"],
+    &[".ci"],
+    &[".husky"],
+    &[".githooks"],
+    &[".devcontainer"],
+    &[".vscode"],
+    &[".idea"],
+    &[".zed"],
+    &[".cargo"],
+    &[".claude"],
+    &[".codex"],
+    &[".cursor"],
+    &[".gemini"],
+    &[".openclaw"],
+    &["fish", "conf.d"],
+    &["autostart"],
+    &["systemd", "user"],
+    &["launchagents"],
+    &["launchdaemons"],
+    &["start menu", "programs", "startup"],
+];
+
+/// Whether something later executes what is written at this path.
+pub fn is_protected_write(path: &RelPath) -> Option<ProtectedWrite> {
+    let names = fold_names(path.parts());
+    let names: Vec<&str> = names.iter().map(|name| if name == "git~1" { ".git" } else { name.as_str() }).collect();
+    let last = names.last()?;
+    if DENIED_NAMES.contains(last) || DENIED_ENDS.iter().any(|end| names.ends_with(end)) || is_git_control(&names) {
+        return Some(ProtectedWrite::Denied);
+    }
+    let extension = last.rsplit_once('.').map(|(_, extension)| extension);
+    let asked = ASKED_NAMES.contains(last)
+        || last.starts_with("dockerfile.")
+        || extension.is_some_and(|extension| ASKED_EXTENSIONS.contains(&extension))
+        || ASKED_FOLDERS.iter().any(|folder| names.windows(folder.len()).any(|window| window == *folder));
+    asked.then_some(ProtectedWrite::Asked)
+}
+
+/// What git runs or obeys: hooks and configuration, of submodules and worktrees too, and `.git` itself, which as a
+/// file points to another one.
+fn is_git_control(names: &[&str]) -> bool {
+    let Some(git) = names.iter().position(|name| *name == ".git") else { return false };
+    let below = names.get(git + 1..).unwrap_or_default();
+    let Some(last) = below.last() else { return true };
+    below.contains(&"hooks") || matches!(*last, "config" | "config.worktree" | "commondir" | "gitdir")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(path: &str) -> Option<ProtectedWrite> {
+        is_protected_write(&RelPath::from_parts(path.split('/').map(str::to_owned).collect()).unwrap())
+    }
+
+    #[test]
+    fn what_shells_and_tools_obey_is_refused() {
+        for path in [
+            ".git/hooks/pre-commit",
+            ".git/hooks",
+            ".git/config",
+            ".GIT/Config",
+            "GIT~1/config",
+            ".git /hooks/x",
+            "sub/module/.git/config",
+            ".git/modules/lib/hooks/post-checkout",
+            ".git/modules/lib/config",
+            ".git/worktrees/w/config.worktree",
+            ".git",
+            "lib/.git",
+            ".bashrc",
+            "home/.BASHRC",
+            ".bash_profile",
+            ".zshenv",
+            ".profile",
+            ".mcp.json",
+            "sub/.mcp.json.",
+            ".vscode/tasks.json",
+            "sub/.VSCode/Tasks.json",
+            ".gitconfig",
+        ] {
+            assert_eq!(verdict(path), Some(ProtectedWrite::Denied), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_builds_and_servers_run_is_asked() {
+        for path in [
+            "package.json",
+            "web/Package.JSON",
+            "Makefile",
+            "rules.mk",
+            "build.rs",
+            "crates/x/build.rs",
+            "app.desktop",
+            ".config/autostart/x.desktop",
+            ".github/workflows/ci.yml",
+            ".gitlab-ci.yml",
+            ".ci/run",
+            "Jenkinsfile",
+            "Dockerfile",
+            "Dockerfile.test",
+            ".vscode/settings.json",
+            ".idea/runConfigurations/x.xml",
+            ".cargo/config.toml",
+            ".git/HEAD",
+            ".claude/settings.json",
+            "setup.py",
+            "conftest.py",
+            "nod.service",
+        ] {
+            assert_eq!(verdict(path), Some(ProtectedWrite::Asked), "{path}");
+        }
+    }
+
+    #[test]
+    fn ordinary_files_are_ordinary() {
+        for path in [
+            "src/main.rs",
+            "README.md",
+            "Cargo.toml",
+            "gitlog.txt",
+            ".gitignore",
+            "src/git/config.rs",
+            "config",
+            "hooks/pre.md",
+            ".github/ISSUE_TEMPLATE.md",
+            "package.json.md",
+            "docs/makefile.md",
+            "tasks.json",
+            "bashrc",
+        ] {
+            assert_eq!(verdict(path), None, "{path}");
+        }
+        assert_eq!(is_protected_write(&RelPath::default()), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Why a call must be asked, whatever the mode and the rules say.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ir::{Access, ConfirmMode, RiskLevel};
+
+use super::denial::outside_parts;
+use super::display::{escape, holds_unseen};
+use super::{
+    CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, TargetFacts, is_protected_write, judge_name,
+};
+
+/// Why a call is asked. All but `Mode` and `HardLink` are shown in red.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum AskReason {
+    /// The session's mode asks for this kind of call.
+    Mode,
+    /// A deletion is always asked.
+    Deletion,
+    /// A command is always asked.
+    Command,
+    /// Reads outside the allowed folders.
+    Outside,
+    /// The name speaks of secrets.
+    SuspiciousName {
+        /// The part that says so.
+        part: String,
+    },
+    /// The name holds characters that cannot be seen.
+    HiddenCharacters {
+        /// The name with these characters drawn as escapes.
+        escaped: String,
+    },
+    /// Something later executes this file.
+    ProtectedWrite,
+    /// The file has other names (hard links). A notice: it never asks by itself, as a write goes into a new file.
+    HardLink,
+    /// Lies on another mount than its allowed folder.
+    OtherMount,
+    /// The command line could not be taken apart.
+    UnparsedCommand,
+}
+
+/// Every reason that no mode and no rule takes away, most serious first.
+pub(super) fn must_ask(facts: &CallFacts) -> Vec<AskReason> {
+    let mut reasons = Vec::new();
+    if facts.command == Some(CommandJudgement::Unparsed) {
+        reasons.push(AskReason::UnparsedCommand);
+    }
+    match facts.access {
+        Access::Execute => reasons.push(AskReason::Command),
+        Access::Delete => reasons.push(AskReason::Deletion),
+        Access::Read | Access::Write => {}
+    }
+    for reason in facts.targets.iter().flat_map(|target| target_reasons(target, facts.access)) {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}
+
+fn target_reasons(target: &TargetFacts, access: Access) -> Vec<AskReason> {
+    let mut reasons = Vec::new();
+    let outside;
+    let paths: &[&[String]] = match &target.place {
+        PathPlace::Inside { relative, resolved_relative, .. } => {
+            let protected = |path| is_protected_write(path) == Some(ProtectedWrite::Asked);
+            if access == Access::Write && (protected(relative) || protected(resolved_relative)) {
+                reasons.push(AskReason::ProtectedWrite);
+            }
+            &[relative.parts(), resolved_relative.parts()]
+        }
+        PathPlace::Outside => {
+            reasons.push(AskReason::Outside);
+            outside = outside_parts(target);
+            &[&outside]
+        }
+    };
+    for parts in paths {
+        match judge_name(parts) {
+            NameVerdict::Suspicious { part } => reasons.push(AskReason::SuspiciousName { part }),
+            NameVerdict::Sensitive { .. } | NameVerdict::Ordinary => {}
+        }
+        let unseen = parts.iter().filter(|part| holds_unseen(part));
+        reasons.extend(unseen.map(|part| AskReason::HiddenCharacters { escaped: escape(part, false).into_owned() }));
+    }
+    if target.other_mount {
+        reasons.push(AskReason::OtherMount);
+    }
+    reasons
+}
+
+/// Whether the mode asks for a call that nothing else asks for.
+pub(super) fn mode_asks(facts: &CallFacts) -> bool {
+    match facts.mode {
+        ConfirmMode::EveryCall => true,
+        ConfirmMode::Changes => changes_something(facts),
+        // Deletions and commands were asked before; of the rest, what can do as much harm.
+        ConfirmMode::DeletionsOnly => changes_something(facts) && facts.risk >= RiskLevel::High,
+        ConfirmMode::Automatic => false,
+    }
+}
+
+fn changes_something(facts: &CallFacts) -> bool {
+    match facts.access {
+        Access::Read => false,
+        Access::Write | Access::Delete | Access::Execute => true,
+    }
+}
+
+/// What is shown with a question but never asks by itself.
+pub(super) fn notices(facts: &CallFacts) -> Vec<AskReason> {
+    if facts.targets.iter().any(|target| target.links > 1) { vec![AskReason::HardLink] } else { Vec::new() }
+}
