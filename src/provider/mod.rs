@@ -3,10 +3,22 @@
 //! A provider's own JSON lives in its module as private types and is converted by hand to the IR. Nothing here knows
 //! sessions, tools or the screen. Dropping a future aborts its HTTP request.
 
+pub mod answer;
+pub mod arguments;
+pub mod framing;
+pub mod history;
+pub mod http;
+pub mod retry;
+pub mod scripted;
+
+mod ollama;
+
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use crate::ir::{Error, ModelInfo, Request, Response, StreamEvent};
+use crate::ir::{Clock, Error, ModelInfo, Request, Response, StreamEvent};
 
 /// A place where models answer.
 pub trait Provider: Send + Sync {
@@ -23,7 +35,9 @@ pub trait Provider: Send + Sync {
     fn health_check(&self) -> BoxFuture<'_, Result<String, Error>>;
 
     /// Sends and streams. Events go to `events` in their order, `done` last; a full queue slows the stream.
-    /// Gives the whole response after the stream; after an error what had come is in the events already.
+    /// Gives the whole response after the stream; after an error what had come is in the events already, and `error` and
+    /// `done` are the last two. A failed answer is worth another try only if its error says `retryable`, which it never
+    /// does when something was shown.
     fn send_stream<'a>(
         &'a self,
         model: &'a str,
@@ -71,4 +85,33 @@ pub enum ProviderKind {
     Ollama,
     /// The built-in guide, no AI model.
     Guide,
+}
+
+/// A provider as the settings page and the command line offer it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// Its id.
+    pub id: &'static str,
+    /// A proper name, the same in every language.
+    pub display_name: &'static str,
+    /// Its wire format.
+    pub kind: ProviderKind,
+    /// Where it usually is; empty when it has no address.
+    pub default_url: &'static str,
+}
+
+/// Every provider that there is.
+pub fn catalog() -> &'static [Preset] {
+    &[Preset { id: "ollama", display_name: "Ollama", kind: ProviderKind::Ollama, default_url: ollama::DEFAULT_URL }]
+}
+
+/// A provider, ready to be asked. Nothing is sent yet.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn connect(config: ProviderConfig, clock: Clock) -> Result<Arc<dyn Provider>, Error> {
+    match config.kind {
+        ProviderKind::Ollama => Ok(Arc::new(ollama::Ollama::new(config, clock)?)),
+        ProviderKind::Guide => Err(Error::new(crate::ir::ErrorCode::Unknown, "The guide is not there yet.")),
+    }
 }

@@ -1,0 +1,210 @@
+//! Ollama by its own API (NDJSON): chat with thinking, tools and images, its models, downloads.
+//!
+//! Not by its OpenAI-compatible face: that one cannot set the context size and loses errors in mid-stream. The files:
+//! `address` (what a person types), `wire` (its JSON), `encode` (request), `decode` (answer), `catalog` (models),
+//! `pull` (downloads), `image`, `fault` (what its errors mean for a person).
+
+mod address;
+mod catalog;
+mod decode;
+mod encode;
+mod fault;
+mod image;
+mod pull;
+mod wire;
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+
+use super::answer::{Answer, Ending, Listener};
+use super::framing::Ndjson;
+use super::http::{Http, Redirects, Reply, TimeLimits};
+use super::retry::{Refusal, error_text};
+use super::{Provider, ProviderConfig, PullProgress};
+use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamEvent};
+use decode::{Decoder, Mistake};
+use encode::{Encoding, ThinkingUse};
+
+/// Where Ollama listens when nobody says otherwise.
+pub(super) const DEFAULT_URL: &str = address::DEFAULT_URL;
+
+/// Largest answer that is read whole (lists, details), in bytes.
+const BODY_LIMIT: usize = 64 * 1024 * 1024;
+/// Largest error body, in bytes.
+const ERROR_LIMIT: usize = 1024 * 1024;
+
+/// An Ollama server.
+pub(super) struct Ollama {
+    id: String,
+    http: Http,
+    num_ctx: u32,
+    keep_alive: String,
+    clock: Clock,
+    images: image::Fetched,
+}
+
+impl Ollama {
+    /// A client for the server that the configuration names.
+    pub(super) fn new(config: ProviderConfig, clock: Clock) -> Result<Self, Error> {
+        let address = address::parse(&config.base_url).map_err(|error| error.from_provider(&config.id))?;
+        let http = Http::new(&address, TimeLimits::LOCAL.connect, Redirects::SameOrigin)?;
+        Ok(Self {
+            id: config.id,
+            http,
+            num_ctx: config.num_ctx,
+            keep_alive: config.keep_alive,
+            clock,
+            images: image::Fetched::default(),
+        })
+    }
+
+    async fn chat(&self, model: &str, request: &Request, listener: Listener, stream: bool) -> Result<Response, Error> {
+        let mut answer = Answer::new(request, &self.id, model, listener, self.clock.clone());
+        let work = self.converse(model, request, stream, &mut answer);
+        let limit = request.constraints.as_ref().and_then(|constraints| constraints.timeout_ms);
+        let outcome = match limit {
+            None => work.await,
+            Some(millis) => tokio::time::timeout(Duration::from_millis(millis), work).await.unwrap_or_else(|_| {
+                Err(Error::new(ErrorCode::Timeout, format!("No whole answer within {millis} ms.")))
+            }),
+        };
+        match outcome {
+            Ok(ending) => answer.complete(ending).await,
+            Err(error) => Err(answer.fail(error).await),
+        }
+    }
+
+    /// Sends the request and passes its answer on, up to its end.
+    async fn converse(
+        &self,
+        model: &str,
+        request: &Request,
+        stream: bool,
+        answer: &mut Answer<'_>,
+    ) -> Result<Ending, Error> {
+        let mut decoder = Decoder::new(request, model);
+        let mut out = Vec::new();
+        match self.ask(model, request, stream, answer).await? {
+            Asked::Mistake(mistake) => out.push(decoder.mistake(mistake)),
+            Asked::Reply(mut reply) => {
+                let mut ndjson = Ndjson::default();
+                while !decoder.is_done() {
+                    let chunk = reply.chunk().await.map_err(fault::unreachable)?;
+                    let now = answer.now();
+                    let read = match &chunk {
+                        Some(bytes) => ndjson.feed(bytes, |line| decoder.line(line, now, &mut out)),
+                        None => ndjson.finish(|line| decoder.line(line, now, &mut out)),
+                    };
+                    if !out.is_empty() {
+                        reply.mark_meaningful();
+                    }
+                    // What came before a fault is given first.
+                    answer.push_all(out.drain(..)).await?;
+                    read?;
+                    if chunk.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+        answer.set_model(decoder.model());
+        let ending = decoder.finish(answer.now(), &mut out);
+        answer.push_all(out).await?;
+        ending
+    }
+
+    async fn ask(&self, model: &str, request: &Request, stream: bool, answer: &Answer<'_>) -> Result<Asked, Error> {
+        let images = self.images.for_request(request).await?;
+        let mut with = Encoding {
+            model,
+            stream,
+            num_ctx: self.num_ctx,
+            keep_alive: &self.keep_alive,
+            images: &images,
+            thinking: ThinkingUse::AsAsked,
+        };
+        loop {
+            let body = encode::chat(request, &with)?;
+            let reply = self.http.post_json("api/chat", body, TimeLimits::LOCAL).await.map_err(fault::unreachable)?;
+            if reply.is_success() {
+                return Ok(Asked::Reply(Box::new(reply)));
+            }
+            let (status, headers) = (reply.status, reply.retry.clone());
+            let body = reply.bytes(ERROR_LIMIT).await.unwrap_or_default();
+            let text = error_text(&String::from_utf8_lossy(&body));
+            if let Some(mistake) = Mistake::in_text(&text) {
+                return Ok(Asked::Mistake(mistake));
+            }
+            // A chat whose effort was set for another model goes on without it.
+            if with.thinking == ThinkingUse::AsAsked && text.contains("does not support thinking") {
+                with.thinking = ThinkingUse::Never;
+                continue;
+            }
+            return Err(fault::refused(Refusal { status, text: &text, headers: &headers }, model, answer.now()));
+        }
+    }
+
+    /// The JSON of a successful answer, or what the refusal means. `model` is the one that was asked about.
+    async fn json<T: DeserializeOwned>(&self, reply: Reply, model: &str) -> Result<T, Error> {
+        let (status, headers, is_success) = (reply.status, reply.retry.clone(), reply.is_success());
+        let body = reply.bytes(BODY_LIMIT).await.map_err(fault::unreachable)?;
+        let text = String::from_utf8_lossy(&body);
+        if !is_success {
+            let refusal = Refusal { status, text: &error_text(&text), headers: &headers };
+            return Err(fault::refused(refusal, model, (self.clock)()));
+        }
+        serde_json::from_str(text.trim()).map_err(|error| fault::not_our_list(&text, &error))
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.from_provider(&self.id)
+    }
+}
+
+/// What came of a request.
+enum Asked {
+    /// The answer begins.
+    Reply(Box<Reply>),
+    /// The server could not read the call that the model wrote.
+    Mistake(Mistake),
+}
+
+impl Provider for Ollama {
+    fn provider_id(&self) -> &str {
+        &self.id
+    }
+
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>> {
+        Box::pin(async { self.models().await.map_err(|error| self.named(error)) })
+    }
+
+    fn model_info<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<ModelInfo, Error>> {
+        Box::pin(async move { self.model(model).await.map_err(|error| self.named(error)) })
+    }
+
+    fn health_check(&self) -> BoxFuture<'_, Result<String, Error>> {
+        Box::pin(async { self.version().await.map_err(|error| self.named(error)) })
+    }
+
+    fn send_stream<'a>(
+        &'a self,
+        model: &'a str,
+        request: &'a Request,
+        events: mpsc::Sender<StreamEvent>,
+    ) -> BoxFuture<'a, Result<Response, Error>> {
+        let stream = request.params.stream.unwrap_or(true);
+        Box::pin(self.chat(model, request, Listener::Events(events), stream))
+    }
+
+    fn send<'a>(&'a self, model: &'a str, request: &'a Request) -> BoxFuture<'a, Result<Response, Error>> {
+        let stream = request.params.stream.unwrap_or(false);
+        Box::pin(self.chat(model, request, Listener::Nobody, stream))
+    }
+
+    fn pull<'a>(&'a self, model: &'a str, progress: mpsc::Sender<PullProgress>) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move { self.download(model, progress).await.map_err(|error| self.named(error)) })
+    }
+}
