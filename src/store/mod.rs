@@ -1,4 +1,274 @@
-//! What is kept: SQLite behind one named thread with a bounded queue; readers have their own connection.
+//! What is kept: SQLite behind named threads with bounded queues; one writes, readers have their own connections.
 //!
 //! One file per table family. No other room speaks SQL; rows are converted by hand to the IR. What the person typed,
-//! decisions, ledger rows and final messages are committed with `synchronous=FULL` before what they guard.
+//! decisions, ledger rows and final messages are committed with `synchronous=FULL` before what they guard; streamed text
+//! is appended in small rows and folded into its message when that ends. Every change is one transaction.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the room that keeps things opens connections, names threads and moves its own files"
+)]
+
+mod call;
+mod connection;
+mod error;
+mod export;
+mod message;
+mod migration;
+mod place;
+mod recovery;
+mod row;
+mod rule;
+mod search;
+mod session;
+mod setting;
+mod thread;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use rusqlite::{Connection, Transaction};
+
+use crate::ir::{Clock, UnixMs};
+
+use connection::Mode;
+use thread::{Kind, Lane};
+
+pub use error::{Distrust, StoreError};
+pub use export::SessionExport;
+pub use message::{Delta, Page};
+pub use recovery::Recovery;
+pub use search::Hit;
+
+/// Everything that is kept. Cheap to clone; all clones share the threads.
+///
+/// Every method waits for its turn on a thread of the store and returns once the change is committed. When the last
+/// clone goes away, what is queued is still written and the threads are waited for; `checkpoint_and_close` does that
+/// without blocking.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    /// `None` when only reading.
+    write: Option<Lane>,
+    read: Option<Lane>,
+    /// Apart from `read`, so that a long search never holds up a page.
+    search: Option<Lane>,
+    threads: Vec<JoinHandle<()>>,
+    database: PathBuf,
+    clock: Clock,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        (self.write, self.read, self.search) = (None, None, None);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has nothing left to write.
+            thread.join().ok();
+        }
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("database", &self.0.database).finish_non_exhaustive()
+    }
+}
+
+/// A store that was opened, and what the last run left unfinished.
+#[derive(Debug)]
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// What was found broken off and mended.
+    pub recovered: Recovery,
+}
+
+impl Store {
+    /// Opens the database of a data folder for writing, making both where they are missing, and mends what a crash has
+    /// left. Blocks until that is done.
+    ///
+    /// # Errors
+    /// `Locked` when another process has it; `ReadOnly`, `Full`, `Io`; `Newer` (untouched); `Corrupt` (set aside: the
+    /// next call starts afresh, `restore_backup` before it brings the last backup back); `Untrusted`.
+    pub fn open(data_dir: &Path, clock: Clock) -> Result<Opened, StoreError> {
+        let place = place::prepare(data_dir)?;
+        let database = place.database.clone();
+        let opened = Self::open_place(place, clock);
+        opened.map_err(|error| error.at(&database))
+    }
+
+    fn open_place(place: place::Place, clock: Clock) -> Result<Opened, StoreError> {
+        let place::Place { database, lock, repaired } = place;
+        let now = clock();
+        let mut writer = match open_writer(&database) {
+            Err(StoreError::Corrupt { .. }) => return Err(place::set_aside(&database, now)),
+            other => other?,
+        };
+        let mut recovered = recovery::recover(&mut writer, now)?;
+        recovered.repaired = repaired;
+        let reader = connection::open(&database, Mode::Read)?;
+        let searcher = connection::open(&database, Mode::Read)?;
+        let (write, write_thread) = Lane::start("nod-store", writer, Some(lock), database.clone())?;
+        let (read, read_thread) = Lane::start("nod-store-read", reader, None, database.clone())?;
+        let (search, search_thread) = Lane::start("nod-store-search", searcher, None, database.clone())?;
+        let inner = Inner {
+            write: Some(write),
+            read: Some(read),
+            search: Some(search),
+            threads: vec![read_thread, search_thread, write_thread],
+            database,
+            clock,
+        };
+        Ok(Opened { store: Self(Arc::new(inner)), recovered })
+    }
+
+    /// A store that forgets everything when it goes away: for tests, and for going on without saving.
+    ///
+    /// # Errors
+    /// `Sql`, `Io` when no thread can be started.
+    pub fn open_in_memory(clock: Clock) -> Result<Opened, StoreError> {
+        let mut connection = connection::open_in_memory()?;
+        migration::migrate(&mut connection, None, migration::STEPS)?;
+        let (lane, thread) = Lane::start("nod-store", connection, None, PathBuf::new())?;
+        let inner = Inner {
+            write: Some(lane.clone()),
+            read: Some(lane.clone()),
+            search: Some(lane),
+            threads: vec![thread],
+            database: PathBuf::new(),
+            clock,
+        };
+        Ok(Opened { store: Self(Arc::new(inner)), recovered: Recovery::default() })
+    }
+
+    /// Opens an existing database beside its writer, of a newer Nod, or in a folder that cannot be written. Every change
+    /// fails with `ReadOnly`; so may reading what a newer Nod keeps differently (`Sql`).
+    ///
+    /// # Errors
+    /// `Missing` when there is no database; `Corrupt`, `Untrusted`, `Io`.
+    pub fn open_read_only(data_dir: &Path, clock: Clock) -> Result<Self, StoreError> {
+        let database = place::database_in(data_dir)?;
+        if !place::check_file(&database)? {
+            return Err(StoreError::Missing { what: "database", id: database.display().to_string() });
+        }
+        let open = || {
+            let beside_writer = connection::open(&database, Mode::Read).and_then(|connection| {
+                connection::check_schema(&connection, &database)?;
+                Ok(connection)
+            });
+            match beside_writer {
+                Err(StoreError::ReadOnly { .. }) => connection::open(&database, Mode::Immutable),
+                other => other,
+            }
+        };
+        let (reader, searcher) = (open(), open());
+        let (reader, searcher) =
+            (reader.map_err(|error| error.at(&database))?, searcher.map_err(|error| error.at(&database))?);
+        let (read, read_thread) = Lane::start("nod-store-read", reader, None, database.clone())?;
+        let (search, search_thread) = Lane::start("nod-store-search", searcher, None, database.clone())?;
+        let threads = vec![read_thread, search_thread];
+        Ok(Self(Arc::new(Inner { write: None, read: Some(read), search: Some(search), threads, database, clock })))
+    }
+
+    /// Puts the newest backup in the place of a database that was set aside; gives the backup's path. Open it next.
+    ///
+    /// # Errors
+    /// `Missing` without a backup; `Conflict` when a database is there; `Locked`, `ReadOnly`, `Full`, `Io`.
+    pub fn restore_backup(data_dir: &Path) -> Result<PathBuf, StoreError> {
+        let place = place::prepare(data_dir)?;
+        place::restore(&place.database)
+    }
+
+    /// Writes what is queued, folds the log into the database and closes it, for all clones.
+    ///
+    /// # Errors
+    /// Whatever kept the log from being folded in; nothing is lost then, and the store is closed all the same.
+    pub async fn checkpoint_and_close(self) -> Result<(), StoreError> {
+        for lane in [&self.0.read, &self.0.search].into_iter().flatten() {
+            if self.0.database.as_os_str().is_empty() {
+                break;
+            }
+            lane.stop().await;
+        }
+        let Some(lane) = &self.0.write else { return Ok(()) };
+        let folded = lane
+            .run_bare(|connection| {
+                connection.execute_batch("PRAGMA optimize")?;
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+                Ok(())
+            })
+            .await;
+        lane.stop().await;
+        match folded {
+            Err(StoreError::Closed) | Ok(()) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The time, for rows that the store makes by itself.
+    fn now(&self) -> UnixMs {
+        (self.0.clock)()
+    }
+
+    /// Changes something that guards an action or that the person must never lose.
+    async fn guard<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer()?.run(Kind::Guarding, job).await
+    }
+
+    /// Changes something whose last moments may be lost in a power cut.
+    async fn pass<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer()?.run(Kind::Passing, job).await
+    }
+
+    /// Looks something up in one snapshot.
+    async fn look<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.0.read.as_ref().ok_or(StoreError::Closed)?.run(Kind::Read, job).await
+    }
+
+    fn writer(&self) -> Result<&Lane, StoreError> {
+        self.0.write.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.0.database.clone() })
+    }
+}
+
+/// Opens the one writer and brings the file to this program's format.
+fn open_writer(database: &Path) -> Result<Connection, StoreError> {
+    let needs_check = place::needs_check(database);
+    let mut writer = connection::open(database, Mode::Write)?;
+    let found = connection::header(&writer, "user_version")?;
+    let known = migration::known(migration::STEPS);
+    if found > known {
+        // Not even the log is folded in: the newer program finds everything as it left it.
+        writer.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        return Err(StoreError::Newer { path: database.to_owned(), found, known });
+    }
+    connection::check_schema(&writer, database)?;
+    let complaints = if needs_check { connection::complaints(&writer)? } else { Vec::new() };
+    let (index_complaints, damage): (Vec<_>, Vec<_>) = complaints.into_iter().partition(|line| line.contains("FTS5"));
+    if !damage.is_empty() {
+        tracing::error!(?damage, "the database is damaged");
+        return Err(StoreError::Corrupt { path: database.to_owned(), aside: None, backup: None });
+    }
+    connection::prepare_writer(&writer)?;
+    migration::migrate(&mut writer, Some(database), migration::STEPS)?;
+    if !index_complaints.is_empty() {
+        tracing::warn!(?index_complaints, "the full-text index is made anew");
+        search::rebuild(&mut writer)?;
+    }
+    if needs_check {
+        place::clear_suspect(database);
+    }
+    Ok(writer)
+}

@@ -1,1 +1,21 @@
 # failure
+
+## What is kept: the data folder and its database
+store-read-only = The data folder cannot be written to, so nothing is saved. Make it writable or choose another folder: { $path }
+store-full = The disk is full, so this was not saved. Free some space and try again: { $path }
+store-newer = Your data was written by a newer Nod. Nothing was changed. Update Nod, or open the data for reading only: { $path }
+store-corrupt-in-place = The database is damaged. Restart Nod to set it aside: { $path }
+store-corrupt = The database is damaged and was set aside, not deleted: { $aside }. There is no backup yet; you can start with an empty one.
+store-corrupt-backup = The database is damaged and was set aside, not deleted: { $aside }. You can restore the last backup ({ $backup }) or start with an empty one.
+store-locked = Another Nod is using this data folder. Use that one, or close it and try again: { $path }
+store-untrusted-link = The data was not opened because a link stands in its place. Put the real file there: { $path }
+store-untrusted-not-a-file = The data was not opened because something else than a file stands in its place: { $path }
+store-untrusted-owner = The data was not opened because it belongs to another user. Choose another folder: { $path }
+store-untrusted-database = This database belongs to another program and was not opened. Choose another folder: { $path }
+store-untrusted-schema = The database holds “{ $name }”, which Nod did not make, and was not opened: { $path }
+store-missing = This is not there any more: { $id }
+store-conflict = This is already there or already done: { $id }
+store-format = A stored value cannot be read. { $detail }
+store-import = This file cannot be imported. { $detail }
+store-io = Saving or reading failed. { $detail }
+store-closed = The data is closed already. Start Nod again.

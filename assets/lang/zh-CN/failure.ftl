@@ -1,1 +1,21 @@
 # failure
+
+## What is kept: the data folder and its database
+store-read-only = 数据文件夹无法写入，内容没有保存。请设为可写，或选择其他文件夹：{ $path }
+store-full = 磁盘已满，这次没有保存。请腾出空间后重试：{ $path }
+store-newer = 数据由更新版本的点头写入，未作任何改动。请升级点头，或以只读方式打开：{ $path }
+store-corrupt-in-place = 数据库已损坏。请重新启动点头，把损坏的文件移到一旁：{ $path }
+store-corrupt = 数据库已损坏，已移到一旁，没有删除：{ $aside }。目前没有备份，可以从空白数据库重新开始。
+store-corrupt-backup = 数据库已损坏，已移到一旁，没有删除：{ $aside }。可以恢复最近的备份（{ $backup }），或从空白数据库重新开始。
+store-locked = 另一个点头正在使用这个数据文件夹。请使用那一个，或将其关闭后重试：{ $path }
+store-untrusted-link = 数据没有打开：原来的位置上是一个链接。请把真正的文件放回去：{ $path }
+store-untrusted-not-a-file = 数据没有打开：原来的位置上不是普通文件：{ $path }
+store-untrusted-owner = 数据没有打开：它属于另一个用户。请选择其他文件夹：{ $path }
+store-untrusted-database = 这是其他程序的数据库，没有打开。请选择其他文件夹：{ $path }
+store-untrusted-schema = 数据库里有点头没有创建的“{ $name }”，因此没有打开：{ $path }
+store-missing = 找不到了：{ $id }
+store-conflict = 已经存在或已经完成：{ $id }
+store-format = 有一项已保存的内容无法读取。{ $detail }
+store-import = 无法导入这个文件。{ $detail }
+store-io = 保存或读取失败。{ $detail }
+store-closed = 数据已经关闭。请重新启动点头。

@@ -1,0 +1,110 @@
+//! Opens connections: every one distrusts the file's schema and is strict about what it finds in it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::{Distrust, StoreError};
+
+/// "Nod!", in the file's header: which program's database this is.
+pub(super) const APPLICATION_ID: i64 = 0x4E6F_6421;
+
+/// How long a connection waits for another one's lock.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// What a connection may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Reads and writes; makes the file if it is not there.
+    Write,
+    /// Reads beside a writer.
+    Read,
+    /// Reads in a folder where not even the log's index can be made. Sees nothing of what is still in the log.
+    Immutable,
+}
+
+/// Opens a connection to a file whose path holds no link.
+pub(super) fn open(database: &Path, mode: Mode) -> Result<Connection, StoreError> {
+    let common = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = match mode {
+        Mode::Write => Connection::open_with_flags(
+            database,
+            common | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        )?,
+        Mode::Read => Connection::open_with_flags(database, common | OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+        Mode::Immutable => {
+            let mut uri =
+                url::Url::from_file_path(database).map_err(|()| StoreError::ReadOnly { path: database.to_owned() })?;
+            uri.set_query(Some("immutable=1"));
+            Connection::open_with_flags(
+                uri.as_str(),
+                common | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+            )?
+        }
+    };
+    harden(&connection)?;
+    Ok(connection)
+}
+
+/// A database that lives as long as its connection.
+pub(super) fn open_in_memory() -> Result<Connection, StoreError> {
+    let connection = Connection::open_in_memory()?;
+    harden(&connection)?;
+    Ok(connection)
+}
+
+fn harden(connection: &Connection) -> Result<(), StoreError> {
+    connection.busy_timeout(BUSY_WAIT)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    Ok(())
+}
+
+/// Settings of the file itself, made by the one writer.
+pub(super) fn prepare_writer(connection: &Connection) -> Result<(), StoreError> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // The log is cut back after a checkpoint instead of staying as long as it once was.
+    connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
+    Ok(())
+}
+
+/// A number of the file's header.
+pub(super) fn header(connection: &Connection, name: &str) -> Result<i64, StoreError> {
+    Ok(connection.pragma_query_value(None, name, |row| row.get(0))?)
+}
+
+/// Refuses another program's file and anything in the schema that would run code of its own.
+pub(super) fn check_schema(connection: &Connection, database: &Path) -> Result<(), StoreError> {
+    let refuse = |problem| Err(StoreError::Untrusted { path: database.to_owned(), problem });
+    let is_empty = connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get::<_, bool>(0))?;
+    if is_empty && header(connection, "user_version")? == 0 {
+        return Ok(());
+    }
+    if header(connection, "application_id")? != APPLICATION_ID {
+        return refuse(Distrust::ForeignDatabase);
+    }
+    let mut foreign = connection.prepare(
+        "SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')
+            OR (sql LIKE 'CREATE VIRTUAL TABLE%' AND name NOT IN ('message_text', 'title_text'))",
+    )?;
+    let mut names = foreign.query([])?;
+    match names.next()? {
+        Some(row) => refuse(Distrust::ForeignSchema(row.get(0)?)),
+        None => Ok(()),
+    }
+}
+
+/// How SQLite complains of a damaged file; empty when it is sound.
+pub(super) fn complaints(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut check = connection.prepare("PRAGMA quick_check(20)")?;
+    let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    Ok(lines.into_iter().filter(|line| line != "ok").collect())
+}

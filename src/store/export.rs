@@ -1,0 +1,176 @@
+//! A session as one value that leaves and comes back whole, and copies of a branch into a session of their own.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::Transaction;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::ir::{
+    CallRecord, CallStatus, IR_VERSION, MessageId, MessageRecord, MessageStatus, Session, SessionId, UnixMs,
+};
+
+use super::{Store, StoreError, call, message, recovery, session};
+
+/// One session with everything that was said in it, on all branches. As JSON it is the export format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionExport {
+    /// Version of the vocabulary.
+    pub ir_version: String,
+    /// The session.
+    pub session: Session,
+    /// All messages in the order of writing: a parent comes before its children.
+    pub messages: Vec<MessageRecord>,
+    /// The ledger.
+    pub calls: Vec<CallRecord>,
+}
+
+impl Store {
+    /// Everything of one session.
+    ///
+    /// # Errors
+    /// `Missing`.
+    pub async fn export(&self, id: &SessionId) -> Result<SessionExport, StoreError> {
+        let id = id.clone();
+        self.look(move |transaction| {
+            let session = session::find(transaction, &id)?;
+            Ok(SessionExport {
+                ir_version: IR_VERSION.to_owned(),
+                session: session.ok_or_else(|| StoreError::Missing { what: "session", id: id.to_string() })?,
+                messages: message::all(transaction, &id)?,
+                calls: call::all(transaction, &id)?,
+            })
+        })
+        .await
+    }
+
+    /// Keeps an exported session as a new one; gives it with its new id. Messages keep their ids where those are free.
+    /// Nothing is left out, so folders and mode come along: a file from elsewhere must not open folders by itself, and
+    /// whoever imports one asks first or empties them. Allow rules are never part of an export.
+    ///
+    /// # Errors
+    /// `Import` when it contradicts itself or is of another version.
+    pub async fn import(&self, export: SessionExport) -> Result<Session, StoreError> {
+        let now = self.now();
+        self.guard(move |transaction| import(transaction, export, now)).await
+    }
+
+    /// Copies the branch that ends with `at` into `new`, a session that is not kept yet, with its calls; gives it with
+    /// its head. Both go their own ways from there.
+    ///
+    /// # Errors
+    /// `Missing` for an unknown message; `Conflict` when the new session's id is taken.
+    pub async fn fork(&self, at: &MessageId, new: &Session) -> Result<Session, StoreError> {
+        let (at, new) = (at.clone(), new.clone());
+        let now = self.now();
+        self.guard(move |transaction| fork(transaction, &at, new, now)).await
+    }
+}
+
+fn import(transaction: &Transaction<'_>, export: SessionExport, now: UnixMs) -> Result<Session, StoreError> {
+    check(&export)?;
+    let mut is_taken = transaction.prepare("SELECT 1 FROM message WHERE id = ?1")?;
+    let mut any_taken = false;
+    for record in &export.messages {
+        any_taken |= is_taken.exists([record.id.as_str()])?;
+    }
+    let ids = if any_taken { Renaming::ToNew } else { Renaming::Keep };
+    let session = Session { id: SessionId(new_id()), ..export.session };
+    write(transaction, session, export.messages, export.calls, ids, now)
+}
+
+fn fork(transaction: &Transaction<'_>, at: &MessageId, new: Session, now: UnixMs) -> Result<Session, StoreError> {
+    let messages = message::walk(transaction, at, message::WHOLE_BRANCH)?;
+    let Some(last) = messages.last() else {
+        return Err(StoreError::Missing { what: "message", id: at.to_string() });
+    };
+    let on_branch: HashSet<&MessageId> = messages.iter().map(|record| &record.id).collect();
+    let mut calls = call::all(transaction, &last.session)?;
+    calls.retain(|record| record.message.as_ref().is_some_and(|message| on_branch.contains(message)));
+    for record in &mut calls {
+        // Whatever still runs, runs for the first session; this one only knows that it asked.
+        if record.status == CallStatus::Running {
+            record.status = CallStatus::Cancelled;
+            record.finished_at = Some(now);
+        }
+    }
+    let session = Session { head: Some(at.clone()), ..new };
+    write(transaction, session, messages, calls, Renaming::ToNew, now)
+}
+
+/// What happens to the messages' ids, which are unique in the whole database.
+#[derive(Debug, Clone, Copy)]
+enum Renaming {
+    Keep,
+    ToNew,
+}
+
+/// Keeps a session with messages and calls that were checked, as belonging to it.
+fn write(
+    transaction: &Transaction<'_>,
+    mut session: Session,
+    messages: Vec<MessageRecord>,
+    calls: Vec<CallRecord>,
+    ids: Renaming,
+    now: UnixMs,
+) -> Result<Session, StoreError> {
+    let renamed: HashMap<MessageId, MessageId> = match ids {
+        Renaming::Keep => HashMap::new(),
+        Renaming::ToNew => messages.iter().map(|record| (record.id.clone(), MessageId(new_id()))).collect(),
+    };
+    let rename = |id: MessageId| renamed.get(&id).cloned().unwrap_or(id);
+    session.head = session.head.map(rename);
+    session::insert(transaction, &session)?;
+    for mut record in messages {
+        record.id = rename(record.id);
+        record.parent = record.parent.map(rename);
+        record.session = session.id.clone();
+        if record.status == MessageStatus::Streaming {
+            record.status = MessageStatus::Interrupted;
+        }
+        message::insert(transaction, &record)?;
+    }
+    for mut record in calls {
+        record.message = record.message.map(rename);
+        record.session = session.id.clone();
+        recovery::settle_call(&mut record, now);
+        call::insert(transaction, &record)?;
+    }
+    Ok(session)
+}
+
+/// Refuses what contradicts itself before anything is written.
+fn check(export: &SessionExport) -> Result<(), StoreError> {
+    let refuse = |problem| Err(StoreError::Import { problem });
+    let major = |version: &str| version.split('.').next().map(str::to_owned);
+    if major(&export.ir_version) != major(IR_VERSION) {
+        return refuse("it was written by a version of Nod whose format this one does not know");
+    }
+    let mut known = HashSet::new();
+    for record in &export.messages {
+        if record.parent.as_ref().is_some_and(|parent| !known.contains(parent)) {
+            return refuse("a message stands before the one that it answers, or answers none that is there");
+        }
+        if !known.insert(&record.id) {
+            return refuse("two messages have the same id");
+        }
+    }
+    if export.session.head.as_ref().is_some_and(|head| !known.contains(head)) {
+        return refuse("its last message is not there");
+    }
+    let mut calls = HashSet::new();
+    for record in &export.calls {
+        if record.message.as_ref().is_some_and(|message| !known.contains(message)) {
+            return refuse("a call belongs to a message that is not there");
+        }
+        if !calls.insert(record.id()) {
+            return refuse("two calls have the same id");
+        }
+    }
+    Ok(())
+}
+
+fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}

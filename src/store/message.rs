@@ -1,0 +1,374 @@
+//! Messages: a tree of branches by parent, read from the end of the shown branch backwards, as far as it is asked for.
+//!
+//! A streaming answer is a row plus appended chunks; its body is written twice in all, empty and whole.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, named_params, params};
+
+use crate::ir::{Error, ErrorCode, Message, MessageId, MessageRecord, MessageStatus, Role, SessionId, UnixMs};
+
+use super::row::{json, json_option, parse, parse_option, variant, word};
+use super::{Store, StoreError, search, session};
+
+/// More of a streaming answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delta {
+    /// Whether it is thinking rather than answer.
+    pub is_reasoning: bool,
+    /// The new text.
+    pub text: String,
+}
+
+/// A page of the shown branch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// Oldest first.
+    pub messages: Vec<MessageRecord>,
+    /// Whether there is more before the first.
+    pub has_older: bool,
+}
+
+/// The branch that ends with message `?1`, its last `?2` messages, newest first: every row is read once, however long
+/// the session is. Versions are counted in an index.
+const BRANCH: &str = "
+    WITH RECURSIVE branch (row, id, session, parent, role, status, answer, error, body, depth) AS (
+        SELECT row, id, session, parent, role, status, answer, error, body, 0 FROM message WHERE id = ?1
+        UNION ALL
+        SELECT m.row, m.id, m.session, m.parent, m.role, m.status, m.answer, m.error, m.body, branch.depth + 1
+        FROM branch JOIN message AS m ON m.id = branch.parent
+        LIMIT ?2
+    )
+    SELECT row, id, session, parent, role, status, answer, error, body, depth,
+        (SELECT count(*) FROM message AS v WHERE v.parent IS branch.parent AND v.session = branch.session
+            AND v.role = branch.role AND v.row <= branch.row),
+        (SELECT count(*) FROM message AS v WHERE v.parent IS branch.parent AND v.session = branch.session
+            AND v.role = branch.role)
+    FROM branch";
+
+impl Store {
+    /// Keeps a whole message and makes it the end of the shown branch. Committed before it returns, power cut or not.
+    ///
+    /// # Errors
+    /// `Conflict` when the id is taken; `Missing` for an unknown session or parent.
+    pub async fn append_message(&self, record: &MessageRecord) -> Result<(), StoreError> {
+        let record = record.clone();
+        self.guard(move |transaction| append(transaction, &record)).await
+    }
+
+    /// Keeps the beginning of an answer (status `Streaming`) and makes it the end of the shown branch.
+    ///
+    /// # Errors
+    /// As `append_message`.
+    pub async fn begin_answer(&self, record: &MessageRecord) -> Result<(), StoreError> {
+        let mut record = record.clone();
+        record.status = MessageStatus::Streaming;
+        self.pass(move |transaction| append(transaction, &record)).await
+    }
+
+    /// Appends what has come. Never rewrites what came before, never waits for the disk.
+    ///
+    /// # Errors
+    /// `Missing` when no such answer is streaming.
+    pub async fn append_deltas(&self, id: &MessageId, deltas: Vec<Delta>) -> Result<(), StoreError> {
+        let id = id.clone();
+        self.pass(move |transaction| append_chunks(transaction, &id, deltas)).await
+    }
+
+    /// Keeps a message as it ended, in the place of what was streamed. A message that was never begun is appended.
+    ///
+    /// # Errors
+    /// `Missing` for an unknown session or parent.
+    pub async fn finish_message(&self, record: &MessageRecord) -> Result<(), StoreError> {
+        let (record, now) = (record.clone(), self.now());
+        self.guard(move |transaction| finish(transaction, &record, now)).await
+    }
+
+    /// One message, whichever branch it is on.
+    pub async fn message(&self, id: &MessageId) -> Result<Option<MessageRecord>, StoreError> {
+        let id = id.clone();
+        self.look(move |transaction| Ok(walk(transaction, &id, 1)?.pop())).await
+    }
+
+    /// The last `limit` messages of the shown branch, or of its part before a message.
+    pub async fn page(
+        &self,
+        session: &SessionId,
+        before: Option<&MessageId>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        let (session, before) = (session.clone(), before.cloned());
+        self.look(move |transaction| {
+            let end = match &before {
+                Some(before) => parent(transaction, before)?,
+                None => head(transaction, &session)?,
+            };
+            let messages = match end {
+                Some(end) => walk(transaction, &end, i64::try_from(limit).unwrap_or(i64::MAX))?,
+                None => Vec::new(),
+            };
+            let has_older = messages.first().is_some_and(|first| first.parent.is_some());
+            Ok(Page { messages, has_older })
+        })
+        .await
+    }
+
+    /// The whole shown branch, oldest first.
+    pub async fn branch(&self, session: &SessionId) -> Result<Vec<MessageRecord>, StoreError> {
+        let session = session.clone();
+        self.look(move |transaction| {
+            head(transaction, &session)?.map_or_else(|| Ok(Vec::new()), |head| walk(transaction, &head, WHOLE_BRANCH))
+        })
+        .await
+    }
+
+    /// The versions of a message: those that share its parent and role, itself included, oldest first.
+    pub async fn versions(&self, id: &MessageId) -> Result<Vec<MessageId>, StoreError> {
+        let id = id.clone();
+        self.look(move |transaction| {
+            let mut statement = transaction.prepare(
+                "SELECT v.id FROM message AS m JOIN message AS v
+                    ON v.parent IS m.parent AND v.session = m.session AND v.role = m.role
+                 WHERE m.id = ?1 ORDER BY v.row",
+            )?;
+            let ids = statement.query_map([id.as_str()], |row| row.get(0).map(MessageId))?;
+            Ok(ids.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    /// The end of the newest branch that goes through a message.
+    ///
+    /// # Errors
+    /// `Missing`.
+    pub async fn newest_leaf(&self, id: &MessageId) -> Result<MessageId, StoreError> {
+        let id = id.clone();
+        self.look(move |transaction| {
+            let leaf = transaction
+                .query_row(
+                    "WITH RECURSIVE down (row, id) AS (
+                        SELECT row, id FROM message WHERE id = ?1
+                        UNION ALL
+                        SELECT m.row, m.id FROM down JOIN message AS m
+                            ON m.row = (SELECT max(child.row) FROM message AS child WHERE child.parent = down.id)
+                     )
+                     SELECT id FROM down ORDER BY row DESC LIMIT 1",
+                    [id.as_str()],
+                    |row| row.get(0).map(MessageId),
+                )
+                .optional()?;
+            leaf.ok_or_else(|| missing(&id))
+        })
+        .await
+    }
+}
+
+/// `LIMIT` that is none.
+pub(super) const WHOLE_BRANCH: i64 = -1;
+
+/// The last `limit` messages of the branch that ends here, oldest first.
+pub(super) fn walk(connection: &Connection, end: &MessageId, limit: i64) -> Result<Vec<MessageRecord>, StoreError> {
+    let mut statement = connection.prepare(BRANCH)?;
+    let mut rows = statement.query(params![end.as_str(), limit])?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        records.push((row.get::<_, i64>(9)?, read(connection, row)?));
+    }
+    records.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
+    Ok(records.into_iter().map(|(_, record)| record).collect())
+}
+
+/// All messages of a session, on whichever branch, in the order of writing.
+pub(super) fn all(connection: &Connection, session: &SessionId) -> Result<Vec<MessageRecord>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT row, id, session, parent, role, status, answer, error, body, 0,
+            (SELECT count(*) FROM message AS v WHERE v.parent IS m.parent AND v.session = m.session
+                AND v.role = m.role AND v.row <= m.row),
+            (SELECT count(*) FROM message AS v WHERE v.parent IS m.parent AND v.session = m.session AND v.role = m.role)
+         FROM message AS m WHERE session = ?1 ORDER BY row",
+    )?;
+    let mut rows = statement.query([session.as_str()])?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        records.push(read(connection, row)?);
+    }
+    Ok(records)
+}
+
+/// Keeps a message as a new row, without moving the shown branch.
+pub(super) fn insert(transaction: &Transaction<'_>, record: &MessageRecord) -> Result<(), StoreError> {
+    if let Some(parent) = &record.parent {
+        let is_here = transaction
+            .prepare("SELECT 1 FROM message WHERE id = ?1 AND session = ?2")?
+            .exists([parent.as_str(), record.session.as_str()])?;
+        if !is_here {
+            return Err(missing(parent));
+        }
+    }
+    let inserted = transaction.execute(
+        "INSERT INTO message (id, session, parent, role, status, answer, error, body)
+            VALUES (:id, :session, :parent, :role, :status, :answer, :error, :body) ON CONFLICT (id) DO NOTHING",
+        named_params! {
+            ":id": record.id.as_str(),
+            ":session": record.session.as_str(),
+            ":parent": record.parent.as_ref().map(MessageId::as_str),
+            ":role": word("message", &record.message.role)?,
+            ":status": word("message", &record.status)?,
+            ":answer": json_option("message", record.answer.as_ref())?,
+            ":error": json_option("message", record.error.as_ref())?,
+            ":body": json("message", &record.message)?,
+        },
+    )?;
+    if inserted == 0 {
+        return Err(StoreError::Conflict { what: "message", id: record.id.to_string() });
+    }
+    if record.status == MessageStatus::Streaming {
+        return Ok(());
+    }
+    search::index_message(transaction, transaction.last_insert_rowid(), &record.message)
+}
+
+fn append(transaction: &Transaction<'_>, record: &MessageRecord) -> Result<(), StoreError> {
+    session::advance(transaction, &record.session, &record.id, record.message.timestamp)?;
+    insert(transaction, record)
+}
+
+fn append_chunks(transaction: &Transaction<'_>, id: &MessageId, deltas: Vec<Delta>) -> Result<(), StoreError> {
+    let streaming: Option<(i64, i64)> = transaction
+        .query_row(
+            "SELECT row, (SELECT coalesce(max(number), 0) FROM message_chunk WHERE message = row)
+                FROM message WHERE id = ?1 AND status = 'streaming'",
+            [id.as_str()],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    let Some((message, last)) = streaming else { return Err(missing(id)) };
+    let mut statement = transaction
+        .prepare("INSERT INTO message_chunk (message, number, is_reasoning, text) VALUES (?1, ?2, ?3, ?4)")?;
+    for (number, delta) in (last + 1..).zip(merge(deltas)) {
+        statement.execute(params![message, number, delta.is_reasoning, delta.text])?;
+    }
+    Ok(())
+}
+
+/// Neighbours of one kind become one row.
+fn merge(deltas: Vec<Delta>) -> Vec<Delta> {
+    let mut merged: Vec<Delta> = Vec::new();
+    for delta in deltas {
+        match merged.last_mut() {
+            Some(last) if last.is_reasoning == delta.is_reasoning => last.text.push_str(&delta.text),
+            _ => merged.push(delta),
+        }
+    }
+    merged
+}
+
+fn finish(transaction: &Transaction<'_>, record: &MessageRecord, now: UnixMs) -> Result<(), StoreError> {
+    let row: Option<i64> = transaction
+        .query_row("SELECT row FROM message WHERE id = ?1", [record.id.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(row) = row else { return append(transaction, record) };
+    replace(transaction, row, record)?;
+    transaction.execute(
+        "UPDATE session SET updated_at = max(updated_at, ?2) WHERE id = ?1",
+        params![record.session.as_str(), now.0],
+    )?;
+    Ok(())
+}
+
+/// Writes a message's whole body in the place of what was streamed.
+pub(super) fn replace(transaction: &Transaction<'_>, row: i64, record: &MessageRecord) -> Result<(), StoreError> {
+    // First, so that the body takes the room that the chunks leave.
+    transaction.execute("DELETE FROM message_chunk WHERE message = ?1", [row])?;
+    transaction.execute(
+        "UPDATE message SET status = :status, answer = :answer, error = :error, body = :body WHERE row = :row",
+        named_params! {
+            ":row": row,
+            ":status": word("message", &record.status)?,
+            ":answer": json_option("message", record.answer.as_ref())?,
+            ":error": json_option("message", record.error.as_ref())?,
+            ":body": json("message", &record.message)?,
+        },
+    )?;
+    search::index_message(transaction, row, &record.message)
+}
+
+/// The messages that are still streaming, with their rows and with what has come.
+pub(super) fn streaming(connection: &Connection) -> Result<Vec<(i64, MessageRecord)>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT row, id, session, parent, role, status, answer, error, body, 0, 1, 1 FROM message
+         WHERE status = 'streaming' ORDER BY row",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        records.push((row.get(0)?, read(connection, row)?));
+    }
+    Ok(records)
+}
+
+fn head(connection: &Connection, session: &SessionId) -> Result<Option<MessageId>, StoreError> {
+    let head: Option<Option<String>> = connection
+        .query_row("SELECT head FROM session WHERE id = ?1", [session.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(head.flatten().map(MessageId))
+}
+
+fn parent(connection: &Connection, id: &MessageId) -> Result<Option<MessageId>, StoreError> {
+    let parent: Option<Option<String>> =
+        connection.query_row("SELECT parent FROM message WHERE id = ?1", [id.as_str()], |row| row.get(0)).optional()?;
+    Ok(parent.ok_or_else(|| missing(id))?.map(MessageId))
+}
+
+fn missing(id: &MessageId) -> StoreError {
+    StoreError::Missing { what: "message", id: id.to_string() }
+}
+
+fn read(connection: &Connection, row: &Row<'_>) -> Result<MessageRecord, StoreError> {
+    let mut record = MessageRecord {
+        id: MessageId(row.get(1)?),
+        session: SessionId(row.get(2)?),
+        parent: row.get::<_, Option<String>>(3)?.map(MessageId),
+        message: Message::text(Role::Assistant, "", UnixMs(0)),
+        status: variant("message", &row.get::<_, String>(5)?)?,
+        answer: None,
+        error: None,
+        version: (row.get(10)?, row.get(11)?),
+    };
+    let role: Role = variant("message", &row.get::<_, String>(4)?)?;
+    let answer: Option<String> = row.get(6)?;
+    let error: Option<String> = row.get(7)?;
+    let body: String = row.get(8)?;
+    match contents(answer.as_deref(), error.as_deref(), &body) {
+        Ok((message, answer, error)) => (record.message, record.answer, record.error) = (message, answer, error),
+        Err(unreadable) => {
+            // One damaged row must not hide the session around it.
+            record.message.role = role;
+            record.status = MessageStatus::Failed;
+            record.error = Some(Error::new(ErrorCode::ParseError, unreadable.to_string()));
+        }
+    }
+    if record.status == MessageStatus::Streaming {
+        add_chunks(connection, row.get(0)?, &mut record.message)?;
+    }
+    Ok(record)
+}
+
+type Contents = (Message, Option<crate::ir::AnswerMeta>, Option<Error>);
+
+fn contents(answer: Option<&str>, error: Option<&str>, body: &str) -> Result<Contents, StoreError> {
+    Ok((parse("message", body)?, parse_option("message", answer)?, parse_option("message", error)?))
+}
+
+fn add_chunks(connection: &Connection, row: i64, message: &mut Message) -> Result<(), StoreError> {
+    let mut statement =
+        connection.prepare("SELECT is_reasoning, text FROM message_chunk WHERE message = ?1 ORDER BY number")?;
+    let mut chunks = statement.query([row])?;
+    while let Some(chunk) = chunks.next()? {
+        let text = chunk.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+        if chunk.get(0)? {
+            message.reasoning_content.get_or_insert_default().push_str(text);
+        } else {
+            message.content.push_str(text);
+        }
+    }
+    Ok(())
+}

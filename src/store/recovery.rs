@@ -1,0 +1,56 @@
+//! What a process that ended in the middle has left: brought to a state that is true, and never run again by itself.
+
+use std::path::PathBuf;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::ir::{CallRecord, CallStatus, MessageId, MessageStatus, UnixMs};
+
+use super::{StoreError, call, message};
+
+/// What was mended when a store was opened.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recovery {
+    /// Calls that may have had their effect (`Unknown` now): the person should look at their targets.
+    pub calls: Vec<CallRecord>,
+    /// Answers that were still growing (`Interrupted` now); what had come is kept.
+    pub messages: Vec<MessageId>,
+    /// Files and folders that others could read, and now cannot.
+    pub repaired: Vec<PathBuf>,
+}
+
+/// Mends everything in one transaction.
+pub(super) fn recover(connection: &mut Connection, now: UnixMs) -> Result<Recovery, StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut recovery = Recovery::default();
+    for mut record in call::unfinished(&transaction)? {
+        let may_have_acted = settle_call(&mut record, now);
+        call::update(&transaction, &record)?;
+        if may_have_acted {
+            recovery.calls.push(record);
+        }
+    }
+    for (row, mut record) in message::streaming(&transaction)? {
+        record.status = MessageStatus::Interrupted;
+        message::replace(&transaction, row, &record)?;
+        recovery.messages.push(record.id);
+    }
+    transaction.commit()?;
+    Ok(recovery)
+}
+
+/// Ends a call that nobody runs any more; gives whether it may have had its effect.
+pub(super) fn settle_call(record: &mut CallRecord, now: UnixMs) -> bool {
+    let (status, may_have_acted) = match record.status {
+        CallStatus::Pending | CallStatus::Waiting => (CallStatus::Cancelled, false),
+        CallStatus::Running => (CallStatus::Unknown, true),
+        CallStatus::Succeeded
+        | CallStatus::Failed
+        | CallStatus::Denied
+        | CallStatus::Cancelled
+        | CallStatus::Unknown => return false,
+    };
+    record.status = status;
+    record.finished_at = Some(now);
+    may_have_acted
+}
