@@ -129,6 +129,12 @@ impl Folder {
         system::may_write(&self.dir, single(name)?)
     }
 
+    /// Whether the system lets this user make things in this folder.
+    #[cfg(unix)]
+    pub(super) fn may_write_self(&self) -> Result<()> {
+        system::may_write(&self.dir, Path::new("."))
+    }
+
     /// The folder that this folder lies in.
     #[cfg(unix)]
     pub(super) fn above(&self) -> Result<Self> {

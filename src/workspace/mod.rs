@@ -4,21 +4,35 @@
 //! handle (`Target`), and the handle is what is used. Never a check on a string and then an open of the string.
 //! This room judges nothing: it finds out facts for `policy` and does what a `Target` allows.
 
+mod create;
+mod delete;
 mod error;
 mod folder;
+mod mounts;
 mod outside;
+mod read;
 mod resolve;
 mod root;
 mod stat;
+mod survey;
 #[cfg_attr(unix, path = "system_unix.rs")]
 #[cfg_attr(not(unix), path = "system_portable.rs")]
 mod system;
 mod target;
+#[cfg_attr(all(unix, not(target_vendor = "apple")), path = "trash_freedesktop.rs")]
+#[cfg_attr(not(all(unix, not(target_vendor = "apple"))), path = "trash_system.rs")]
+mod trash;
+mod write;
 
+pub use delete::{Deleted, Extent};
 pub use error::WorkspaceError;
 pub use folder::{Entry, Folder};
 pub use outside::resolve_outside;
 pub use resolve::resolve;
 pub use root::Root;
+pub use read::FileReader;
 pub use stat::{Identity, Stat};
+pub use survey::{Survey, SurveyEntry, survey};
 pub use target::{Purpose, Target};
+pub use trash::Trash;
+pub use write::Written;

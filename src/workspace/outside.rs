@@ -43,6 +43,7 @@ fn open(absolute: &Path) -> Result<Target, WorkspaceError> {
         object,
         parent: None,
         names: Vec::new(),
+        restorable: std::sync::OnceLock::new(),
     })
 }
 
@@ -82,5 +83,6 @@ fn open(absolute: &Path) -> Result<Target, WorkspaceError> {
         object,
         parent: None,
         names: Vec::new(),
+        restorable: std::sync::OnceLock::new(),
     })
 }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use super::target::{Object, Place};
 use super::{Folder, Identity, Purpose, Root, Stat, Target, WorkspaceError};
@@ -48,6 +48,7 @@ pub fn resolve(root: &Root, relative: &RelPath, purpose: Purpose) -> Result<Targ
         object: end.object,
         parent: end.parent,
         names: end.names,
+        restorable: std::sync::OnceLock::new(),
     })
 }
 
@@ -256,13 +257,6 @@ fn is_changed_meanwhile(error: &std::io::Error) -> bool {
     #[cfg(unix)]
     let by_kind = by_kind || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
     by_kind
-}
-
-/// The absolute path of parts below a folder, for messages.
-pub(super) fn joined(base: &Path, names: &[String]) -> PathBuf {
-    let mut path = base.to_path_buf();
-    path.extend(names);
-    path
 }
 
 #[cfg(all(test, unix))]

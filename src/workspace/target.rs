@@ -33,6 +33,8 @@ pub struct Target {
     pub(super) parent: Option<Folder>,
     /// Its name in `parent`; when it is missing, followed by the names that are missing below.
     pub(super) names: Vec<String>,
+    /// Whether deleting it can be taken back, as the person was told; empty when nobody asked.
+    pub(super) restorable: std::sync::OnceLock<bool>,
 }
 
 /// Where it lies.

@@ -1,0 +1,63 @@
+//! Reading what a target opened. What is read counts, never what the file system says of the size.
+
+use std::fs::File;
+use std::io::{Read, Result};
+
+use super::{Target, WorkspaceError};
+use crate::ir::Code;
+use crate::policy::TargetKind;
+
+impl Target {
+    /// The whole file.
+    ///
+    /// # Errors
+    /// `FILE_TOO_LARGE` past `limit_bytes`, `NOT_A_FILE`, `PATH_NOT_FOUND`, `IO_ERROR`.
+    pub fn read_all(&self, limit_bytes: u64) -> std::result::Result<Vec<u8>, WorkspaceError> {
+        let too_large = || {
+            let sentence = format!("The file is larger than {limit_bytes} bytes.");
+            WorkspaceError::refused(Code::FileTooLarge, &sentence, self.resolved())
+        };
+        let reader = self.reader()?;
+        // Spares reading what is too large in any case; a size of 0 means nothing for what the kernel makes up.
+        if self.kind() == TargetKind::File && self.identity().bytes > limit_bytes {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::new();
+        let failed = |source| WorkspaceError::io("Reading the file", self.resolved(), source);
+        reader.take(limit_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > limit_bytes { Err(too_large()) } else { Ok(bytes) }
+    }
+
+    /// The file's bytes from the start, with a position of its own.
+    ///
+    /// # Errors
+    /// `NOT_A_FILE`, `PATH_NOT_FOUND`.
+    pub fn reader(&self) -> std::result::Result<FileReader<'_>, WorkspaceError> {
+        Ok(FileReader { file: self.file()?, offset: 0 })
+    }
+}
+
+/// Reads an opened file from its start, whatever the position of the handle.
+#[derive(Debug)]
+pub struct FileReader<'file> {
+    file: &'file File,
+    offset: u64,
+}
+
+impl Read for FileReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = read_at(self.file, buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}

@@ -1,0 +1,134 @@
+//! What a folder holds in all: for the question before it is deleted.
+
+use super::{Folder, WorkspaceError};
+use crate::policy::TargetKind;
+
+/// The most entries that a survey lists.
+const MAX_ENTRIES: usize = 50_000;
+
+/// The deepest that a survey goes: each level is an open folder.
+const MAX_DEPTH: usize = 128;
+
+/// Everything in a folder, links not followed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Survey {
+    /// Folder by folder; in each, folders first, then by name.
+    pub entries: Vec<SurveyEntry>,
+    /// Sum of the sizes of files, in bytes.
+    pub bytes: u64,
+    /// Whether the walk stopped at a limit, or could not look into a folder.
+    pub at_least: bool,
+}
+
+/// One thing in a surveyed folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SurveyEntry {
+    /// Relative to the surveyed folder, with `/`.
+    pub path: String,
+    pub kind: TargetKind,
+    pub bytes: u64,
+}
+
+/// Walks a folder.
+///
+/// # Errors
+/// When the folder itself cannot be listed.
+pub fn survey(folder: &Folder, shown: &std::path::Path) -> Result<Survey, WorkspaceError> {
+    let failed = |source| WorkspaceError::io("Listing the folder", shown, source);
+    let mut survey = Survey::default();
+    // Folders to look into, the next one last; each waits unopened, so that only the way down is held open.
+    let mut pending: Vec<Step> = steps(folder, String::new(), 0).map_err(failed)?;
+    let mut way: Vec<Folder> = vec![folder.clone()];
+    while let Some(step) = pending.pop() {
+        way.truncate(step.depth + 1);
+        if survey.entries.len() >= MAX_ENTRIES {
+            survey.at_least = true;
+            break;
+        }
+        survey.bytes = survey.bytes.saturating_add(step.entry.bytes);
+        let is_folder = step.entry.kind == TargetKind::Folder;
+        let path = step.entry.path.clone();
+        survey.entries.push(step.entry);
+        let Some(above) = way.last().filter(|_| is_folder) else { continue };
+        if step.depth + 1 >= MAX_DEPTH {
+            survey.at_least = true;
+            continue;
+        }
+        let inside = above.open_folder(&step.name).and_then(|inside| {
+            pending.extend(steps(&inside, path, step.depth + 1)?);
+            Ok(inside)
+        });
+        match inside {
+            Ok(inside) => way.push(inside),
+            Err(_unreadable) => survey.at_least = true,
+        }
+    }
+    Ok(survey)
+}
+
+/// One entry that is still to be looked at.
+struct Step {
+    name: std::ffi::OsString,
+    entry: SurveyEntry,
+    /// How many folders lie between it and the surveyed folder.
+    depth: usize,
+}
+
+/// What is in a folder, the first one last.
+fn steps(folder: &Folder, prefix: String, depth: usize) -> std::io::Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    for entry in folder.entries()? {
+        let (kind, bytes) = match &entry.stat {
+            Ok(stat) if stat.kind == TargetKind::File => (stat.kind, stat.identity.bytes),
+            Ok(stat) => (stat.kind, 0),
+            Err(_unknown) => (TargetKind::Special, 0),
+        };
+        let name = entry.name.to_string_lossy();
+        let path = if prefix.is_empty() { name.into_owned() } else { format!("{prefix}/{name}") };
+        steps.push(Step { name: entry.name, entry: SurveyEntry { path, kind, bytes }, depth });
+    }
+    steps.sort_by_key(|step| step.entry.kind != TargetKind::Folder);
+    steps.reverse();
+    Ok(steps)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out their own files")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::workspace::Root;
+
+    #[test]
+    fn a_folder_is_counted_whole_and_links_are_not_followed() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path();
+        fs::create_dir_all(top.join("b/c")).unwrap();
+        fs::create_dir_all(top.join("z")).unwrap();
+        fs::write(top.join("a"), "12345").unwrap();
+        fs::write(top.join("b/c/d"), "123").unwrap();
+        fs::write(top.join("b/e"), "1").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/", top.join("z/link")).unwrap();
+        let root = Root::open(top).unwrap();
+        let found = survey(root.folder(), top).unwrap();
+        let paths: Vec<_> = found.entries.iter().map(|entry| entry.path.as_str()).collect();
+        #[cfg(unix)]
+        assert_eq!(paths, ["b", "b/c", "b/c/d", "b/e", "z", "z/link", "a"]);
+        assert_eq!((found.bytes, found.at_least), (9, false));
+    }
+
+    #[test]
+    fn five_thousand_nested_folders_end_at_the_depth_limit() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut folder = Root::open(temp.path()).unwrap().folder().clone();
+        for _ in 0..5000 {
+            folder.create_folder("d".as_ref(), crate::workspace::folder::Privacy::Owner).unwrap();
+            folder = folder.open_folder("d".as_ref()).unwrap();
+        }
+        let root = Root::open(temp.path()).unwrap();
+        let found = survey(root.folder(), temp.path()).unwrap();
+        assert_eq!((found.entries.len(), found.at_least), (MAX_DEPTH, true));
+    }
+}

@@ -1,0 +1,245 @@
+//! Writing a file so that a crash, a full disk or a race leaves either the old file or the new one, whole.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{ErrorKind, Result, Write as _};
+
+use super::create::make_folders;
+use super::folder::Privacy;
+use super::{Folder, Target, WorkspaceError, system};
+use crate::policy::TargetKind;
+
+/// What a write did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Whether the file was not there before.
+    pub created: bool,
+    /// How much was written, in bytes.
+    pub bytes: u64,
+}
+
+impl Target {
+    /// Writes the whole file: into a new file beside it, which then takes its name. A file with other names (hard links)
+    /// keeps its content under those.
+    ///
+    /// # Errors
+    /// `NOT_A_FILE`, `TARGET_CHANGED` when something else has the name now, `NO_SPACE` and `PERMISSION_DENIED` with the old
+    /// file whole, `IO_ERROR`.
+    pub fn write(&self, bytes: &[u8]) -> std::result::Result<Written, WorkspaceError> {
+        let failed = |source| WorkspaceError::io("Writing the file", self.resolved(), source);
+        let (parent, name, missing) = match (self.stat.kind, &self.parent, self.names.split_last()) {
+            (TargetKind::File | TargetKind::Missing, Some(parent), Some((name, missing))) => {
+                (parent, OsStr::new(name), missing)
+            }
+            (TargetKind::Folder | TargetKind::Link | TargetKind::Special, _, _) | (_, _, None) | (_, None, _) => {
+                return Err(self.not_a_file());
+            }
+        };
+        let created = self.stat.kind == TargetKind::Missing;
+        let made = make_folders(parent, missing, self)?;
+        let folder = &made.deepest().clone();
+        if !created {
+            folder.may_write(name).map_err(failed)?;
+        }
+        let privacy = if created { Privacy::Umask } else { Privacy::Owner };
+        let mut temporary = Temporary::create(folder, privacy).map_err(failed)?;
+        temporary.fill(bytes, (!created).then_some(&self.stat)).map_err(failed)?;
+        if created {
+            temporary.become_new(name).map_err(|error| {
+                if error.kind() == ErrorKind::AlreadyExists { self.changed() } else { failed(error) }
+            })?;
+        } else {
+            let now = folder.stat_of(name).map_err(|_gone| self.changed())?;
+            if now.kind != TargetKind::File || !now.identity.is_same_content(&self.stat.identity) {
+                return Err(self.changed());
+            }
+            temporary.replace(name).map_err(failed)?;
+        }
+        folder.sync();
+        made.keep();
+        Ok(Written { created, bytes: bytes.len() as u64 })
+    }
+}
+
+/// A file that nobody knows of yet; removed when dropped, unless it got its name.
+struct Temporary<'folder> {
+    folder: &'folder Folder,
+    name: OsString,
+    file: File,
+    /// The permissions that a new file gets by the person's umask.
+    mode: u32,
+    placed: bool,
+}
+
+impl<'folder> Temporary<'folder> {
+    /// With `Privacy::Umask` the system itself works the umask out; then the file is closed to others until it is done.
+    fn create(folder: &'folder Folder, privacy: Privacy) -> Result<Self> {
+        let name = private_name()?;
+        let file = folder.create_file(&name, privacy)?;
+        let mut temporary = Self { folder, name, file, mode: 0, placed: false };
+        temporary.mode = system::stat_handle(&temporary.file)?.mode;
+        system::set_mode(&temporary.file, 0o600)?;
+        Ok(temporary)
+    }
+
+    fn fill(&mut self, bytes: &[u8], replaced: Option<&super::Stat>) -> Result<()> {
+        self.file.write_all(bytes)?;
+        match replaced {
+            Some(old) => system::take_over(&self.file, old)?,
+            None => system::set_mode(&self.file, self.mode)?,
+        }
+        self.file.sync_all()
+    }
+
+    fn become_new(&mut self, name: &OsStr) -> Result<()> {
+        self.folder.rename_new(&self.name, self.folder, name)?;
+        self.placed = true;
+        Ok(())
+    }
+
+    fn replace(&mut self, name: &OsStr) -> Result<()> {
+        self.folder.rename(&self.name, self.folder, name)?;
+        self.placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.placed {
+            // Nothing more can be done about a file that cannot be removed.
+            let _: Result<()> = self.folder.remove_file(&self.name);
+        }
+    }
+}
+
+/// A name that nobody can guess, for what must not be found while it is in between.
+pub(super) fn private_name() -> Result<OsString> {
+    let mut random = [0_u8; 12];
+    getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let mut name = String::from(".nod-");
+    for byte in random {
+        // Writing to a string cannot fail.
+        let _: std::fmt::Result = write!(name, "{byte:02x}");
+    }
+    Ok(OsString::from(name))
+}
+
+#[cfg(all(test, unix))]
+#[expect(clippy::disallowed_methods, reason = "tests lay out their own files")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+    use std::path::Path;
+
+    use super::*;
+    use crate::ir::{Code, Failure};
+    use crate::policy::RelPath;
+    use crate::workspace::{Purpose, Root, resolve};
+
+    fn target(root: &Root, path: &str) -> Target {
+        let parts = path.split('/').map(str::to_owned).collect();
+        resolve(root, &RelPath::from_parts(parts).unwrap(), Purpose::Write).unwrap()
+    }
+
+    fn folder() -> (tempfile::TempDir, Root) {
+        let temp = tempfile::tempdir().unwrap();
+        let root = Root::open(temp.path()).unwrap();
+        (temp, root)
+    }
+
+    fn names(path: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_new_file_has_the_permissions_of_any_new_file_and_leaves_nothing_beside_it() {
+        let (temp, root) = folder();
+        let written = target(&root, "a/b/new.txt").write(b"hello").unwrap();
+        assert_eq!(written, Written { created: true, bytes: 5 });
+        assert_eq!(fs::read(temp.path().join("a/b/new.txt")).unwrap(), b"hello");
+        assert_eq!(names(&temp.path().join("a/b")), ["new.txt"]);
+        fs::File::create(temp.path().join("other")).unwrap();
+        let mode = |path: &str| fs::metadata(temp.path().join(path)).unwrap().permissions().mode();
+        assert_eq!(mode("a/b/new.txt"), mode("other"));
+    }
+
+    #[test]
+    fn an_old_file_keeps_its_permissions_but_not_setuid_and_setgid() {
+        let (temp, root) = folder();
+        let path = temp.path().join("tool");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o6751)).unwrap();
+        assert_eq!(target(&root, "tool").write(b"new").unwrap(), Written { created: false, bytes: 3 });
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o751);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(temp.path()), ["tool"]);
+    }
+
+    #[test]
+    fn a_write_never_goes_into_a_file_with_another_name() {
+        let (temp, root) = folder();
+        let outside = tempfile::tempdir_in(temp.path().parent().unwrap()).unwrap();
+        let kept = outside.path().join("kept");
+        fs::write(&kept, "old").unwrap();
+        fs::hard_link(&kept, temp.path().join("one")).unwrap();
+        fs::hard_link(&kept, temp.path().join("two")).unwrap();
+        target(&root, "one").write(b"new").unwrap();
+        assert_eq!(fs::read(&kept).unwrap(), b"old");
+        assert_eq!(fs::read(temp.path().join("one")).unwrap(), b"new");
+        // The attack works on a plain write.
+        fs::write(temp.path().join("two"), "attack").unwrap();
+        assert_eq!(fs::read(&kept).unwrap(), b"attack");
+    }
+
+    #[test]
+    fn a_link_inside_stays_a_link_and_its_target_is_written() {
+        let (temp, root) = folder();
+        fs::write(temp.path().join("real"), "old").unwrap();
+        symlink("real", temp.path().join("link")).unwrap();
+        target(&root, "link").write(b"new").unwrap();
+        assert!(fs::symlink_metadata(temp.path().join("link")).unwrap().is_symlink());
+        assert_eq!(fs::read(temp.path().join("real")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn what_appeared_or_changed_since_is_never_overwritten() {
+        let (temp, root) = folder();
+        fs::write(temp.path().join("old"), "1").unwrap();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        let (new, deep, old, swapped) =
+            (target(&root, "new"), target(&root, "deep/new"), target(&root, "old"), target(&root, "swapped"));
+        fs::write(temp.path().join("new"), "theirs").unwrap();
+        fs::create_dir(temp.path().join("deep")).unwrap();
+        fs::write(temp.path().join("old"), "theirs").unwrap();
+        symlink(outside.path(), temp.path().join("swapped")).unwrap();
+        for target in [new, deep, old, swapped] {
+            assert_eq!(Failure::from(target.write(b"ours").unwrap_err()).code, Code::TargetChanged);
+        }
+        assert_eq!(fs::read(temp.path().join("new")).unwrap(), b"theirs");
+        assert_eq!(fs::read(temp.path().join("old")).unwrap(), b"theirs");
+        assert_eq!(fs::metadata(outside.path()).unwrap().size(), 0);
+        assert_eq!(names(temp.path()), ["deep", "new", "old", "swapped"]);
+    }
+
+    #[test]
+    fn a_failed_write_takes_its_folders_back() {
+        let (temp, root) = folder();
+        let target = target(&root, "a/b/c");
+        let made = make_folders(root.folder(), &["a".into(), "b".into()], &target).unwrap();
+        assert_eq!(names(&temp.path().join("a")), ["b"]);
+        drop(made);
+        assert!(names(temp.path()).is_empty());
+    }
+
+    #[test]
+    fn a_folder_is_no_file() {
+        let (temp, root) = folder();
+        fs::create_dir(temp.path().join("d")).unwrap();
+        assert_eq!(Failure::from(target(&root, "d").write(b"x").unwrap_err()).code, Code::NotAFile);
+    }
+}
