@@ -3,3 +3,5 @@
 
 mod architecture;
 mod command;
+mod provider;
+mod support;
