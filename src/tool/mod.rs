@@ -4,6 +4,7 @@
 //! and only `engine::gate` issues a permit.
 
 mod permit;
+mod run_command;
 pub mod schema;
 
 mod visible;

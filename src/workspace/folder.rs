@@ -48,6 +48,11 @@ impl Folder {
         system::path_of_handle(&*self.dir)
     }
 
+    /// The handle once more, for a command that shall start here.
+    pub fn handle(&self) -> Result<File> {
+        self.dir.try_clone().map(Dir::into_std_file)
+    }
+
     /// What the name stands for; a link is the link itself.
     pub fn stat_of(&self, name: &OsStr) -> Result<Stat> {
         system::stat_name(&self.dir, single(name)?)

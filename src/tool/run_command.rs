@@ -1,0 +1,243 @@
+//! `run_command`: a shell command in an allowed folder, exactly as it was shown, with everything it starts ended with it.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::schema::{arguments, schema_of};
+use super::{Limits, PathWanted, Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest};
+use crate::ir::{Access, Code, CommandPreview, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
+use crate::sandbox::{self, CommandOutcome, CommandSpec, Ending, SandboxError, signal_name};
+use crate::workspace::{Purpose, Target};
+
+/// A command line.
+pub struct RunCommand;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The command line, run by `sh -c`. It has no terminal and no standard input.
+    command: String,
+    /// The folder to start in, inside an allowed folder; the first allowed folder by default.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// After how many milliseconds it is stopped; 30000 by default, 120000 at most.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    timeout: Option<u64>,
+}
+
+/// What Linux takes as one argument of a program.
+const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1;
+
+impl Tool for RunCommand {
+    fn definition(&self) -> ToolDef {
+        ToolDef {
+            name: "run_command".into(),
+            description: "Runs a shell command in an allowed folder and returns what it printed. Every call is shown to \
+                the person and waits for their yes. Processes left in the background are ended with the command; output \
+                past 100 KB of a stream loses its middle."
+                .into(),
+            parameters: schema_of::<Arguments>(),
+            category: ToolCategory::CodeExecution,
+            risk_level: RiskLevel::Critical,
+            requires_permission: true,
+            timeout_ms: Limits::default().command_timeout_max_ms,
+        }
+    }
+
+    fn access(&self) -> Access {
+        Access::Execute
+    }
+
+    fn parse(&self, args: &Value) -> Result<ToolRequest, Failure> {
+        let Arguments { command, cwd, timeout: _ } = arguments(args)?;
+        let problem = if command.trim().is_empty() {
+            "`command` is empty: give the command line to run."
+        } else if command.contains('\0') {
+            "`command` holds a NUL character, which no command line can have."
+        } else if command.len() > MAX_COMMAND_BYTES {
+            "`command` is longer than 128 KB: write it to a script file and run that."
+        } else {
+            let cwd = PathWanted { given: cwd.unwrap_or_else(|| ".".into()), purpose: Purpose::Read };
+            return Ok(ToolRequest { paths: vec![cwd], command: Some(command) });
+        };
+        Err(Failure::new(Code::InvalidArguments, problem))
+    }
+
+    fn preview(&self, args: &Value, targets: &[Target], context: &PreviewContext) -> Result<Preview, Failure> {
+        let args: Arguments = arguments(args)?;
+        let cwd = working_folder(targets)?;
+        Ok(Preview::Command(CommandPreview {
+            timeout_ms: timeout_ms(&args, &context.limits),
+            command: args.command,
+            cwd: cwd.resolved().display().to_string(),
+            environment: sandbox::environment(cwd.resolved(), sandbox::PRIVATE_FOLDER),
+            confined: false,
+        }))
+    }
+
+    fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
+        let args: Arguments = arguments(permit.args())?;
+        let cwd = working_folder(permit.targets())?;
+        let handle = cwd.folder()?.handle().map_err(|error| {
+            Failure::new(Code::IoError, format!("The folder to run in cannot be used: {error}."))
+        })?;
+        let spec = CommandSpec {
+            timeout: Duration::from_millis(timeout_ms(&args, &context.limits)),
+            command: args.command,
+            cwd: handle,
+            cwd_path: cwd.resolved().to_path_buf(),
+            output_bytes: context.limits.command_output_bytes,
+        };
+        let mut on_output =
+            |is_stderr, text: &str| (context.progress)(Progress::Output { is_stderr, text: text.to_owned() });
+        let outcome =
+            sandbox::run(&spec, &context.helper, &context.cancel, &mut on_output).map_err(|error| failure_of(&error))?;
+        result(&outcome, spec.timeout)
+    }
+}
+
+/// The folder to run in: only ever one inside the allowed folders, although a read outside them may be asked for.
+fn working_folder(targets: &[Target]) -> Result<&Target, Failure> {
+    let outside = || Failure::new(Code::PathOutOfScope, "A command starts only inside an allowed folder: change `cwd`.");
+    let target = targets.first().filter(|target| target.root().is_some()).ok_or_else(outside)?;
+    target.folder()?;
+    Ok(target)
+}
+
+fn timeout_ms(args: &Arguments, limits: &Limits) -> u64 {
+    args.timeout.unwrap_or(limits.command_timeout_ms).min(limits.command_timeout_max_ms)
+}
+
+/// The result object, or the failure that carries the same fields.
+fn result(outcome: &CommandOutcome, timeout: Duration) -> Result<Value, RunError> {
+    const KILLED: &str = "SIGKILL";
+    let (exit_code, signal, failure) = match outcome.ending {
+        Ending::Exited(0) => (Some(0), None, None),
+        // The command's own verdict: of the stable codes this one misleads least.
+        Ending::Exited(code) => {
+            (Some(code), None, Some((Code::IoError, format!("The command ended with exit code {code}."))))
+        }
+        Ending::Signalled(signal) => {
+            let name = signal_name(signal);
+            let sentence = format!("The command was ended by the signal {name}.");
+            (None, Some(name), Some((Code::IoError, sentence)))
+        }
+        Ending::TimedOut => {
+            let sentence = format!(
+                "The command took longer than {} ms and was stopped with all that it had started. A longer `timeout` \
+                 may help.",
+                timeout.as_millis()
+            );
+            (None, Some(KILLED.to_owned()), Some((Code::TimedOut, sentence)))
+        }
+        Ending::Cancelled => {
+            let sentence = "The person stopped the command; all that it had started was ended.".to_owned();
+            (None, Some(KILLED.to_owned()), Some((Code::Cancelled, sentence)))
+        }
+    };
+    let is_truncated = outcome.stdout.dropped_bytes > 0 || outcome.stderr.dropped_bytes > 0;
+    let mut fields = json!({
+        "stdout": outcome.stdout.text,
+        "stderr": outcome.stderr.text,
+        "exitCode": exit_code,
+        "duration": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+        "timedOut": outcome.ending == Ending::TimedOut,
+        "truncated": is_truncated,
+        "sandboxed": false,
+    });
+    if let Some(fields) = fields.as_object_mut() {
+        if let Some(signal) = signal {
+            fields.insert("signal".into(), signal.into());
+        }
+        if is_truncated {
+            fields.insert("limit".into(), "command_output_bytes".into());
+        }
+    }
+    match failure {
+        None => Ok(fields),
+        Some((code, sentence)) => Err(RunError { failure: Failure::new(code, sentence), details: fields }),
+    }
+}
+
+fn failure_of(error: &SandboxError) -> Failure {
+    let code = match error {
+        SandboxError::Unsupported => Code::ToolNotAvailable,
+        SandboxError::Io { .. } | SandboxError::Start { .. } | SandboxError::HelperLost => Code::IoError,
+    };
+    Failure::new(code, format!("The command did not run to its end: {error}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::Captured;
+
+    #[test]
+    fn the_folder_is_wanted_for_reading_and_is_the_first_allowed_one_by_default() {
+        let parse = |args: Value| RunCommand.parse(&args).unwrap();
+        let wanted = |given: &str| ToolRequest {
+            paths: vec![PathWanted { given: given.into(), purpose: Purpose::Read }],
+            command: Some("ls".into()),
+        };
+        assert_eq!(parse(json!({"command": "ls"})), wanted("."));
+        assert_eq!(parse(json!({"command": "ls", "cwd": "sub"})), wanted("sub"));
+    }
+
+    #[test]
+    fn what_no_shell_can_run_is_refused_before_asking() {
+        for command in ["", " \n", "a\0b", &"x".repeat(200_000)] {
+            assert_eq!(RunCommand.parse(&json!({"command": command})).unwrap_err().code, Code::InvalidArguments);
+        }
+    }
+
+    #[test]
+    fn the_time_out_has_a_default_and_a_most() {
+        let limits = Limits::default();
+        let of = |timeout| timeout_ms(&Arguments { command: String::new(), cwd: None, timeout }, &limits);
+        assert_eq!((of(None), of(Some(5)), of(Some(900_000))), (30_000, 5, 120_000));
+    }
+
+    fn outcome(ending: Ending, dropped_bytes: u64) -> CommandOutcome {
+        CommandOutcome {
+            stdout: Captured { text: "o".into(), dropped_bytes },
+            stderr: Captured::default(),
+            ending,
+            duration: Duration::from_millis(7),
+        }
+    }
+
+    fn fields(exit_code: Option<i32>, timed_out: bool) -> Value {
+        json!({
+            "stdout": "o", "stderr": "", "exitCode": exit_code, "duration": 7, "timedOut": timed_out,
+            "truncated": false, "sandboxed": false,
+        })
+    }
+
+    #[test]
+    fn only_exit_code_zero_is_a_success_and_every_failure_keeps_the_output() {
+        let of = |ending| result(&outcome(ending, 0), Duration::from_secs(1));
+        assert_eq!(of(Ending::Exited(0)).unwrap(), fields(Some(0), false));
+        let failed = of(Ending::Exited(2)).unwrap_err();
+        assert_eq!((failed.failure.code, failed.details), (Code::IoError, fields(Some(2), false)));
+        for (ending, code, signal) in [
+            (Ending::Signalled(15), Code::IoError, "SIGTERM"),
+            (Ending::TimedOut, Code::TimedOut, "SIGKILL"),
+            (Ending::Cancelled, Code::Cancelled, "SIGKILL"),
+        ] {
+            let failed = of(ending).unwrap_err();
+            let mut expected = fields(None, ending == Ending::TimedOut);
+            expected["signal"] = signal.into();
+            assert_eq!((failed.failure.code, failed.details), (code, expected));
+        }
+    }
+
+    #[test]
+    fn output_that_lost_its_middle_says_which_limit() {
+        let value = result(&outcome(Ending::Exited(0), 1), Duration::ZERO).unwrap();
+        assert_eq!((&value["truncated"], &value["limit"]), (&json!(true), &json!("command_output_bytes")));
+    }
+}
