@@ -6,7 +6,7 @@
 mod permit;
 mod run_command;
 pub mod schema;
-
+mod search_files;
 mod visible;
 
 use std::path::PathBuf;
@@ -163,7 +163,7 @@ impl Default for Limits {
 
 /// Every tool, in the order in which models and the settings page see them.
 pub fn all() -> Vec<Arc<dyn Tool>> {
-    Vec::new()
+    vec![Arc::new(search_files::SearchFiles), Arc::new(run_command::RunCommand)]
 }
 
 /// The tool of this name.

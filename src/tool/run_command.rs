@@ -13,7 +13,7 @@ use crate::sandbox::{self, CommandOutcome, CommandSpec, Ending, SandboxError, si
 use crate::workspace::{Purpose, Target};
 
 /// A command line.
-pub struct RunCommand;
+pub(super) struct RunCommand;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -82,9 +82,10 @@ impl Tool for RunCommand {
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
         let args: Arguments = arguments(permit.args())?;
         let cwd = working_folder(permit.targets())?;
-        let handle = cwd.folder()?.handle().map_err(|error| {
-            Failure::new(Code::IoError, format!("The folder to run in cannot be used: {error}."))
-        })?;
+        let handle = cwd
+            .folder()?
+            .handle()
+            .map_err(|error| Failure::new(Code::IoError, format!("The folder to run in cannot be used: {error}.")))?;
         let spec = CommandSpec {
             timeout: Duration::from_millis(timeout_ms(&args, &context.limits)),
             command: args.command,
@@ -94,15 +95,16 @@ impl Tool for RunCommand {
         };
         let mut on_output =
             |is_stderr, text: &str| (context.progress)(Progress::Output { is_stderr, text: text.to_owned() });
-        let outcome =
-            sandbox::run(&spec, &context.helper, &context.cancel, &mut on_output).map_err(|error| failure_of(&error))?;
+        let outcome = sandbox::run(&spec, &context.helper, &context.cancel, &mut on_output)
+            .map_err(|error| failure_of(&error))?;
         result(&outcome, spec.timeout)
     }
 }
 
 /// The folder to run in: only ever one inside the allowed folders, although a read outside them may be asked for.
 fn working_folder(targets: &[Target]) -> Result<&Target, Failure> {
-    let outside = || Failure::new(Code::PathOutOfScope, "A command starts only inside an allowed folder: change `cwd`.");
+    let outside =
+        || Failure::new(Code::PathOutOfScope, "A command starts only inside an allowed folder: change `cwd`.");
     let target = targets.first().filter(|target| target.root().is_some()).ok_or_else(outside)?;
     target.folder()?;
     Ok(target)

@@ -8,11 +8,14 @@ mod create;
 mod delete;
 mod error;
 mod folder;
+mod ignore_rules;
+mod look;
 mod mounts;
 mod outside;
 mod read;
 mod resolve;
 mod root;
+mod search;
 mod stat;
 mod survey;
 #[cfg_attr(unix, path = "system_unix.rs")]
@@ -22,17 +25,24 @@ mod target;
 #[cfg_attr(all(unix, not(target_vendor = "apple")), path = "trash_freedesktop.rs")]
 #[cfg_attr(not(all(unix, not(target_vendor = "apple"))), path = "trash_system.rs")]
 mod trash;
+mod walk;
 mod write;
 
 pub use delete::{Deleted, Extent};
 pub use error::WorkspaceError;
 pub use folder::{Entry, Folder};
+pub use look::{QueryOptions, SearchQuery};
 pub use outside::resolve_outside;
 pub use read::FileReader;
 pub use resolve::resolve;
 pub use root::Root;
+pub use search::{
+    FileMatches, LineMatch, SearchError, SearchLimit, SearchLimits, SearchOptions, SearchOutcome, search_file,
+    search_tree,
+};
 pub use stat::{Identity, Stat};
 pub use survey::{Survey, SurveyEntry, survey};
 pub use target::{Purpose, Target};
 pub use trash::Trash;
+pub use walk::{Found, MAX_WALK_DEPTH, WalkOptions, WalkReport, WalkStart, walk};
 pub use write::Written;

@@ -1,0 +1,262 @@
+//! A look at one file: its name, and the lines of its content.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use grep_matcher::{LineTerminator, Matcher as _};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
+
+use super::{LineMatch, SearchLimits};
+use crate::ir::{Code, Failure};
+
+/// What is searched for.
+#[derive(Debug, Clone)]
+pub struct SearchQuery {
+    name: Option<NameMatcher>,
+    content: Option<RegexMatcher>,
+    /// With their dots, in lower case; empty for all.
+    extensions: Vec<String>,
+}
+
+/// How a query is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryOptions {
+    pub in_names: bool,
+    pub in_content: bool,
+    pub case_sensitive: bool,
+    /// Whether the query is a regular expression, for names and content alike.
+    pub regex: bool,
+    /// With or without their dots; empty for all.
+    pub extensions: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+enum NameMatcher {
+    /// Matches the name, or the path below the start where the pattern holds a `/`.
+    Glob {
+        glob: GlobMatcher,
+        is_path: bool,
+    },
+    Text(RegexMatcher),
+}
+
+impl SearchQuery {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENTS` when it is empty, a broken pattern, or spans lines.
+    pub fn parse(query: &str, options: &QueryOptions) -> Result<Self, Failure> {
+        let invalid = |problem: String| Failure::new(Code::InvalidArguments, problem);
+        if query.is_empty() {
+            return Err(invalid("`query` is empty: give a text, a file name or a pattern to search for.".into()));
+        }
+        if query.contains(['\n', '\r', '\0']) {
+            return Err(invalid(
+                "`query` spans lines; a search looks at one line at a time, so give one of them.".into(),
+            ));
+        }
+        let regex = |crlf: bool| {
+            RegexMatcherBuilder::new()
+                .case_insensitive(!options.case_sensitive)
+                .fixed_strings(!options.regex)
+                .crlf(crlf)
+                .build(query)
+                .map_err(|error| invalid(format!("`query` is not a regular expression that can be searched: {error}.")))
+        };
+        let is_glob = !options.regex && query.contains(['*', '?', '[', '{']);
+        let name = match (options.in_names, is_glob) {
+            (false, _) => None,
+            (true, false) => Some(NameMatcher::Text(regex(false)?)),
+            (true, true) => match glob(query, options.case_sensitive) {
+                Ok(glob) => Some(NameMatcher::Glob { glob, is_path: query.contains('/') }),
+                // `a[0` is a fine text to look for in files; only a search of names alone needs the pattern.
+                Err(_) if options.in_content => Some(NameMatcher::Text(regex(false)?)),
+                Err(error) => return Err(invalid(format!("`query` is not a file name pattern: {}.", error.kind()))),
+            },
+        };
+        let content = if options.in_content { Some(regex(true)?) } else { None };
+        let extensions = options.extensions.iter().map(|extension| {
+            let extension = extension.to_lowercase();
+            if extension.starts_with('.') { extension } else { format!(".{extension}") }
+        });
+        Ok(Self { name, content, extensions: extensions.collect() })
+    }
+
+    /// Whether a file of this name is looked at at all.
+    pub(super) fn wants(&self, name: &OsStr) -> bool {
+        if self.extensions.is_empty() {
+            return true;
+        }
+        let name = name.to_string_lossy().to_lowercase();
+        self.extensions.iter().any(|extension| name.len() > extension.len() && name.ends_with(extension))
+    }
+}
+
+fn glob(pattern: &str, case_sensitive: bool) -> Result<GlobMatcher, globset::Error> {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let glob = GlobBuilder::new(pattern).literal_separator(true).case_insensitive(!case_sensitive).build()?;
+    Ok(glob.compile_matcher())
+}
+
+/// What a look at a file gave.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    pub(super) matches: Vec<LineMatch>,
+    pub(super) has_more: bool,
+    pub(super) is_large: bool,
+    pub(super) is_binary: bool,
+    pub(super) is_unreadable: bool,
+}
+
+impl Looked {
+    /// Whether there is anything to tell.
+    pub(super) fn counts(&self) -> bool {
+        !self.matches.is_empty() || self.is_large || self.is_binary || self.is_unreadable
+    }
+}
+
+/// Looks at files, one after the other, with the same memory.
+pub(super) struct Looker<'a> {
+    query: &'a SearchQuery,
+    limits: &'a SearchLimits,
+    searcher: Searcher,
+    content: Vec<u8>,
+}
+
+impl<'a> Looker<'a> {
+    pub(super) fn new(query: &'a SearchQuery, limits: &'a SearchLimits) -> Self {
+        /// Files are small; only a transcoded one is read in pieces.
+        const HEAP_BYTES: usize = 8 * 1024 * 1024;
+        let searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .line_number(true)
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(HEAP_BYTES))
+            .build();
+        Self { query, limits, searcher, content: Vec::new() }
+    }
+
+    /// Looks at a file; `open` is only called when its content matters. `relative` ends with its name.
+    pub(super) fn look(&mut self, relative: &Path, open: impl FnOnce() -> io::Result<File>) -> Looked {
+        let mut looked = Looked::default();
+        looked.matches.extend(self.query.name.as_ref().and_then(|matcher| match_name(matcher, relative)));
+        let Some(matcher) = &self.query.content else { return looked };
+        self.content.clear();
+        // Read to one byte past the limit: what the file says of its own size need not be true.
+        let read = open().and_then(|file| file.take(self.limits.file_bytes + 1).read_to_end(&mut self.content));
+        if read.is_err() {
+            looked.is_unreadable = true;
+            return looked;
+        }
+        if self.content.len() as u64 > self.limits.file_bytes {
+            looked.is_large = true;
+            return looked;
+        }
+        if is_binary(&self.content) {
+            looked.is_binary = true;
+            return looked;
+        }
+        let mut lines = Lines {
+            matcher,
+            limit: self.limits.matches_per_file,
+            found: Vec::new(),
+            has_more: false,
+            is_binary: false,
+        };
+        let searched = self.searcher.search_slice(matcher, &self.content, &mut lines);
+        looked.is_binary = lines.is_binary;
+        looked.is_unreadable = searched.is_err();
+        // Half of a binary file is no result.
+        if !lines.is_binary {
+            looked.matches.append(&mut lines.found);
+            looked.has_more = lines.has_more;
+        }
+        looked
+    }
+}
+
+/// Whether a file holds a NUL anywhere. UTF-16 with its mark does so rightfully; its text is judged once it is transcoded.
+fn is_binary(content: &[u8]) -> bool {
+    let is_utf16 = content.starts_with(&[0xFF, 0xFE]) || content.starts_with(&[0xFE, 0xFF]);
+    !is_utf16 && content.contains(&0)
+}
+
+fn match_name(matcher: &NameMatcher, relative: &Path) -> Option<LineMatch> {
+    let name = relative.file_name().unwrap_or_default().to_string_lossy();
+    let column = match matcher {
+        NameMatcher::Glob { glob, is_path: true } => glob.is_match(relative).then_some(1)?,
+        NameMatcher::Glob { glob, is_path: false } => glob.is_match(&*name).then_some(1)?,
+        NameMatcher::Text(text) => {
+            let found = text.find(name.as_bytes()).ok()??;
+            column_of(name.as_bytes(), found.start())
+        }
+    };
+    Some(LineMatch { line: 0, column, text: name.into_owned() })
+}
+
+/// In characters, from 1.
+fn column_of(line: &[u8], byte: usize) -> u64 {
+    let before = line.get(..byte).unwrap_or(line);
+    String::from_utf8_lossy(before).chars().count() as u64 + 1
+}
+
+/// Collects matching lines.
+struct Lines<'a> {
+    matcher: &'a RegexMatcher,
+    limit: usize,
+    found: Vec<LineMatch>,
+    has_more: bool,
+    is_binary: bool,
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, matched: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        if self.found.len() >= self.limit {
+            // Reading on only to learn whether the file is binary after all: its lines would be no result then.
+            self.has_more = true;
+            return Ok(true);
+        }
+        let bytes = matched.bytes();
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let start = self.matcher.find(bytes).ok().flatten().map_or(0, |found| found.start());
+        self.found.push(LineMatch {
+            line: matched.line_number().unwrap_or(0),
+            column: column_of(line, start),
+            text: cut_around(line, start),
+        });
+        Ok(true)
+    }
+
+    fn finish(&mut self, _searcher: &Searcher, finish: &SinkFinish) -> Result<(), io::Error> {
+        self.is_binary = finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+/// A line, or the part of it around the match, with `…` where something is missing.
+fn cut_around(line: &[u8], start: usize) -> String {
+    const LONGEST_CHARS: usize = 300;
+    const BEFORE_CHARS: usize = 100;
+    let text = String::from_utf8_lossy(line);
+    // Most lines are short, and no text has more characters than bytes.
+    if text.len() <= LONGEST_CHARS {
+        return text.into_owned();
+    }
+    let total = text.chars().count();
+    if total <= LONGEST_CHARS {
+        return text.into_owned();
+    }
+    let column = String::from_utf8_lossy(line.get(..start).unwrap_or_default()).chars().count();
+    let first = column.saturating_sub(BEFORE_CHARS).min(total - LONGEST_CHARS);
+    let part: String = text.chars().skip(first).take(LONGEST_CHARS).collect();
+    let before = if first > 0 { "…" } else { "" };
+    let after = if first + LONGEST_CHARS < total { "…" } else { "" };
+    format!("{before}{part}{after}")
+}

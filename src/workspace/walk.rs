@@ -1,0 +1,237 @@
+//! A walk over a tree of opened folders: no link is followed, no mount crossed, no path looked up twice.
+//!
+//! It goes depth first in the order of names, so that the same tree always gives the same order, and without recursion,
+//! so that no tree can exhaust the stack. It judges nothing: which names to leave out it is told.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use tokio_util::sync::CancellationToken;
+
+use super::ignore_rules::IgnoreRules;
+use super::{Folder, Stat, Target, WorkspaceError};
+use crate::policy::TargetKind;
+
+/// Deeper than any project; each level keeps a folder open.
+pub const MAX_WALK_DEPTH: usize = 128;
+
+/// Where a walk starts.
+#[derive(Debug)]
+pub struct WalkStart {
+    folder: Folder,
+    absolute: PathBuf,
+    /// The folders above it, from the allowed folder down, each with the name by which the next is reached. Their
+    /// ignore files count too.
+    above: Vec<(Folder, OsString)>,
+}
+
+impl WalkStart {
+    /// Starts at a target that is a folder.
+    ///
+    /// # Errors
+    /// `NOT_A_DIRECTORY` when it is none.
+    pub fn at(target: &Target) -> Result<Self, WorkspaceError> {
+        let folder = target.folder()?.clone();
+        let mut above = Vec::new();
+        if let (Some(root), Some(relative)) = (target.root(), target.resolved_relative()) {
+            let mut next = Some(root.folder().clone());
+            for part in relative.parts() {
+                let Some(current) = next else { break };
+                let name = OsString::from(part);
+                // Only ignore rules are read from these: one that cannot be opened has none.
+                next = current.open_folder(&name).ok();
+                above.push((current, name));
+            }
+        }
+        Ok(Self { folder, absolute: target.resolved().to_path_buf(), above })
+    }
+}
+
+/// What a walk leaves out.
+#[derive(Clone, Copy)]
+pub struct WalkOptions<'a> {
+    /// 1 visits only what lies directly in the folder. Never more than [`MAX_WALK_DEPTH`].
+    pub max_depth: usize,
+    /// Whether names that begin with a dot are visited.
+    pub include_hidden: bool,
+    /// Whether `.gitignore`, `.ignore` and `.git/info/exclude` count (and `.git` is left out).
+    pub respect_gitignore: bool,
+    /// Whether policy hides this absolute path with this name. Such a thing is counted, and not entered.
+    pub is_hidden_by_policy: &'a dyn Fn(&Path, &OsStr) -> bool,
+    /// Stops the walk.
+    pub cancel: &'a CancellationToken,
+}
+
+/// Something that a walk came by.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// The folder that holds it.
+    pub parent: &'a Folder,
+    /// Its name.
+    pub name: &'a OsStr,
+    /// Its path below the start.
+    pub relative: &'a Path,
+    /// 1 directly in the start.
+    pub depth: usize,
+    /// What it is, or why that could not be found out.
+    pub stat: io::Result<Stat>,
+    /// How many names were hidden by policy before it.
+    pub hidden_by_policy: u64,
+}
+
+/// What a walk left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WalkReport {
+    /// Names that policy hides.
+    pub hidden_by_policy: u64,
+    /// Folders that could not be opened or listed.
+    pub unreadable: u64,
+    /// Folders that lie deeper than [`MAX_WALK_DEPTH`].
+    pub too_deep: u64,
+    /// Things that lie on another mount.
+    pub other_mounts: u64,
+    /// Whether the visitor or the cancellation ended it early.
+    pub is_stopped: bool,
+}
+
+/// Walks the tree and shows everything to `visit`, which may end the walk.
+///
+/// # Errors
+/// When the start itself cannot be listed.
+pub fn walk(
+    start: &WalkStart,
+    options: &WalkOptions<'_>,
+    visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
+) -> Result<WalkReport, WorkspaceError> {
+    let failed = |source| WorkspaceError::io("Listing the folder", &start.absolute, source);
+    let names = start.folder.names().map_err(failed)?;
+    let mut rules = IgnoreRules::default();
+    let mut from_top = PathBuf::new();
+    if options.respect_gitignore {
+        for (folder, name) in &start.above {
+            rules = rules.below(folder, &from_top, None);
+            from_top.push(name);
+        }
+        rules = rules.below(&start.folder, &from_top, Some(&names));
+    }
+    let mut walker = Walker {
+        mount: start.folder.stat().map_err(failed)?.identity.mount,
+        start,
+        options,
+        visit,
+        report: WalkReport::default(),
+        relative: PathBuf::new(),
+        from_top,
+    };
+    let mut levels = vec![Level { folder: start.folder.clone(), names: names.into_iter(), rules }];
+    while let Some(level) = levels.last_mut() {
+        let Some(name) = level.names.next() else {
+            levels.pop();
+            walker.leave();
+            continue;
+        };
+        walker.relative.push(&name);
+        walker.from_top.push(&name);
+        let depth = levels.len();
+        match levels.last().map_or(ControlFlow::Continue(None), |level| walker.see(level, &name, depth)) {
+            ControlFlow::Continue(Some(next)) => levels.push(next),
+            ControlFlow::Continue(None) => walker.leave(),
+            ControlFlow::Break(()) => {
+                walker.report.is_stopped = true;
+                break;
+            }
+        }
+    }
+    Ok(walker.report)
+}
+
+/// A folder that is being walked.
+struct Level {
+    folder: Folder,
+    names: std::vec::IntoIter<OsString>,
+    rules: IgnoreRules,
+}
+
+struct Walker<'walk> {
+    start: &'walk WalkStart,
+    options: &'walk WalkOptions<'walk>,
+    visit: &'walk mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
+    mount: u64,
+    report: WalkReport,
+    /// The path of what is looked at, below the start.
+    relative: PathBuf,
+    /// The same below the allowed folder, where the ignore rules begin.
+    from_top: PathBuf,
+}
+
+impl Walker<'_> {
+    /// Looks at one name. Gives the folder to go into, if it is one to go into.
+    fn see(&mut self, level: &Level, name: &OsStr, depth: usize) -> ControlFlow<(), Option<Level>> {
+        if self.options.cancel.is_cancelled() {
+            return ControlFlow::Break(());
+        }
+        if (self.options.is_hidden_by_policy)(&self.start.absolute.join(&self.relative), name) {
+            self.report.hidden_by_policy += 1;
+            return ControlFlow::Continue(None);
+        }
+        if !self.options.include_hidden && name.as_encoded_bytes().starts_with(b".") {
+            return ControlFlow::Continue(None);
+        }
+        let stat = level.folder.stat_of(name);
+        let is_folder = stat.as_ref().is_ok_and(|stat| stat.kind == TargetKind::Folder);
+        if self.options.respect_gitignore && (name == ".git" || level.rules.ignores(&self.from_top, is_folder)) {
+            return ControlFlow::Continue(None);
+        }
+        if stat.as_ref().is_ok_and(|stat| self.is_elsewhere(stat.identity.mount)) {
+            self.report.other_mounts += 1;
+            return ControlFlow::Continue(None);
+        }
+        (self.visit)(Found {
+            parent: &level.folder,
+            name,
+            relative: &self.relative,
+            depth,
+            stat,
+            hidden_by_policy: self.report.hidden_by_policy,
+        })?;
+        if !is_folder || depth >= self.options.max_depth {
+            return ControlFlow::Continue(None);
+        }
+        if depth >= MAX_WALK_DEPTH {
+            self.report.too_deep += 1;
+            return ControlFlow::Continue(None);
+        }
+        ControlFlow::Continue(self.enter(level, name))
+    }
+
+    /// Opens a folder. What is there now counts, not what was there when it was looked at.
+    fn enter(&mut self, level: &Level, name: &OsStr) -> Option<Level> {
+        let opened = level.folder.open_folder(name).and_then(|folder| Ok((folder.stat()?, folder.names()?, folder)));
+        let Ok((stat, names, folder)) = opened else {
+            self.report.unreadable += 1;
+            return None;
+        };
+        if self.is_elsewhere(stat.identity.mount) {
+            self.report.other_mounts += 1;
+            return None;
+        }
+        let rules = if self.options.respect_gitignore {
+            level.rules.below(&folder, &self.from_top, Some(&names))
+        } else {
+            level.rules.clone()
+        };
+        Some(Level { folder, names: names.into_iter(), rules })
+    }
+
+    /// Whether a mount is not the start's; 0 is a mount that the system does not tell.
+    fn is_elsewhere(&self, mount: u64) -> bool {
+        mount != 0 && mount != self.mount
+    }
+
+    fn leave(&mut self) {
+        self.relative.pop();
+        self.from_top.pop();
+    }
+}
