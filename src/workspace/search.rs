@@ -257,7 +257,8 @@ fn walk_files(
         }
         dealer.deal(job)
     })?;
-    dealer.flush();
+    // When nobody takes the last batch any more, the threads have failed, which their joining tells.
+    let _: ControlFlow<()> = dealer.flush();
     Ok((report, files, has_more_files))
 }
 

@@ -5,3 +5,4 @@ mod architecture;
 mod command;
 mod provider;
 mod support;
+mod search;
