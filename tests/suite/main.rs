@@ -4,5 +4,5 @@
 mod architecture;
 mod command;
 mod provider;
-mod support;
 mod search;
+mod support;
