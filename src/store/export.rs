@@ -174,3 +174,134 @@ fn check(export: &SessionExport) -> Result<(), StoreError> {
 fn new_id() -> String {
     Uuid::now_v7().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::{call, message, session, store};
+    use super::*;
+    use crate::ir::{AnswerMeta, FinishReason, Image, Preview, Role, TokenUsage, ToolResult, UnixMs};
+
+    /// A session with branches, an answer with everything in it, and calls in several states.
+    async fn filled() -> Store {
+        let store = store();
+        let mut kept = session("s");
+        kept.draft = "unsent".to_owned();
+        store.insert_session(&kept).await.unwrap();
+        let mut question = message("s", "q", None, Role::User, "看图");
+        question.message.images = Some(vec![Image { url: "data:image/png;base64,AA==".to_owned(), detail: None }]);
+        store.append_message(&question).await.unwrap();
+        let mut answer = message("s", "a", Some("q"), Role::Assistant, "Let me see.");
+        answer.message.reasoning_content = Some("hm".to_owned());
+        answer.message.tool_calls = Some(vec![call("s", "c", None, CallStatus::Pending).call]);
+        answer.message.provider_state = Some(json!({"signature": "x", "n": 1.5}));
+        answer.answer = Some(AnswerMeta {
+            provider: "ollama".to_owned(),
+            model: "m".to_owned(),
+            usage: TokenUsage { input_tokens: 5, ..TokenUsage::default() },
+            perf: None,
+            latency_ms: 12,
+            first_token_ms: Some(3),
+            thinking_ms: None,
+            finish_reason: FinishReason::ToolCalls,
+        });
+        store.append_message(&answer).await.unwrap();
+        let mut done = call("s", "c", Some("a"), CallStatus::Succeeded);
+        done.preview = Some(Preview::NewFile { content: "数据".to_owned() });
+        done.result = Some(ToolResult {
+            tool_call_id: done.call.id.clone(),
+            tool_name: "write_file".to_owned(),
+            result: json!({"success": true}),
+            summary: None,
+            success: true,
+            error: None,
+            duration_ms: 4,
+            timestamp: UnixMs(104),
+        });
+        store.insert_call(&done).await.unwrap();
+        let mut result = message("s", "r", Some("a"), Role::Tool, "");
+        result.message.tool_result = done.result.clone();
+        store.append_message(&result).await.unwrap();
+        store.append_message(&message("s", "a2", Some("q"), Role::Assistant, "另一个回答")).await.unwrap();
+        store
+    }
+
+    #[tokio::test]
+    async fn an_export_comes_back_whole() {
+        let (first, second) = (filled().await, store());
+        let exported = first.export(&SessionId::new("s")).await.unwrap();
+        let text = serde_json::to_string(&exported).unwrap();
+        let imported = second.import(serde_json::from_str(&text).unwrap()).await.unwrap();
+        let mut again = second.export(&imported.id).await.unwrap();
+
+        assert_ne!(imported.id, exported.session.id);
+        again.session.id = exported.session.id.clone();
+        for record in &mut again.messages {
+            record.session = exported.session.id.clone();
+        }
+        for record in &mut again.calls {
+            record.session = exported.session.id.clone();
+        }
+        assert_eq!(again, exported);
+        assert_eq!(second.search("另一", 9).await.unwrap().len(), 1, "what was imported is found");
+    }
+
+    #[tokio::test]
+    async fn an_import_beside_its_original_gets_ids_of_its_own() {
+        let store = filled().await;
+        let exported = store.export(&SessionId::new("s")).await.unwrap();
+        let imported = store.import(exported.clone()).await.unwrap();
+        let texts = |messages: Vec<MessageRecord>| {
+            messages.into_iter().map(|record| (record.message, record.version)).collect::<Vec<_>>()
+        };
+        let copy = store.export(&imported.id).await.unwrap();
+        assert_eq!(texts(copy.messages), texts(exported.messages.clone()));
+        assert_eq!(
+            texts(store.branch(&imported.id).await.unwrap()),
+            texts(store.branch(&exported.session.id).await.unwrap())
+        );
+        assert_eq!(store.export(&exported.session.id).await.unwrap(), exported);
+    }
+
+    #[tokio::test]
+    async fn an_import_that_contradicts_itself_leaves_nothing_behind() {
+        let good = filled().await.export(&SessionId::new("s")).await.unwrap();
+        type Damage = fn(&mut SessionExport);
+        let damages: [(&str, Damage); 6] = [
+            ("version", |export| export.ir_version = "2.0".to_owned()),
+            ("order", |export| export.messages.reverse()),
+            ("twice", |export| export.messages.push(export.messages[0].clone())),
+            ("head", |export| export.session.head = Some(MessageId::new("nowhere"))),
+            ("call", |export| export.calls[0].message = Some(MessageId::new("nowhere"))),
+            ("call twice", |export| export.calls.push(export.calls[0].clone())),
+        ];
+        let store = store();
+        for (name, damage) in damages {
+            let mut export = good.clone();
+            damage(&mut export);
+            let refused = store.import(export).await;
+            assert!(matches!(refused, Err(StoreError::Import { .. })), "{name}: {refused:?}");
+        }
+        assert_eq!(store.list_sessions().await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn a_fork_ends_where_it_was_cut_and_runs_nothing() {
+        let store = filled().await;
+        store.insert_call(&call("s", "running", Some("a"), CallStatus::Running)).await.unwrap();
+        store.insert_call(&call("s", "waiting", Some("a"), CallStatus::Waiting)).await.unwrap();
+        let before = store.export(&SessionId::new("s")).await.unwrap();
+        let forked = store.fork(&MessageId::new("a"), &session("fork")).await.unwrap();
+        let branch = store.branch(&forked.id).await.unwrap();
+        assert_eq!(
+            branch.iter().map(|record| record.message.content.as_str()).collect::<Vec<_>>(),
+            ["看图", "Let me see."]
+        );
+        assert_eq!(forked.head.as_ref(), branch.last().map(|record| &record.id));
+        let calls = store.calls_for_messages(branch.into_iter().map(|record| record.id).collect()).await.unwrap();
+        let states: Vec<_> = calls.iter().map(|record| record.status).collect();
+        assert_eq!(states, [CallStatus::Succeeded, CallStatus::Cancelled, CallStatus::Cancelled]);
+        assert_eq!(store.export(&SessionId::new("s")).await.unwrap(), before, "the original is as it was");
+    }
+}

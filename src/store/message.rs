@@ -372,3 +372,137 @@ fn add_chunks(connection: &Connection, row: i64, message: &mut Message) -> Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::super::tests::{message, session, store};
+    use super::*;
+
+    /// A session of this many messages in one long branch.
+    async fn long_session(messages: usize) -> Store {
+        let store = store();
+        store.insert_session(&session("s")).await.unwrap();
+        let appended = store.guard(move |transaction| {
+            let mut parent: Option<String> = None;
+            for number in 0..messages {
+                let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+                let id = format!("m{number}");
+                append(transaction, &message("s", &id, parent.as_deref(), role, "Some text of ordinary length."))?;
+                parent = Some(id);
+            }
+            Ok(())
+        });
+        appended.await.unwrap();
+        store
+    }
+
+    /// What a page costs the database: its instructions, and the rows that it had to scan for.
+    async fn page_cost(store: &Store, end: &str) -> (i32, i32) {
+        let end = end.to_owned();
+        let cost = store.look(move |transaction| {
+            let mut statement = transaction.prepare(BRANCH)?;
+            let mut rows = statement.query(params![end, 40])?;
+            let mut read = 0;
+            while rows.next()?.is_some() {
+                read += 1;
+            }
+            drop(rows);
+            assert_eq!(read, 40);
+            let scanned = statement.get_status(StatementStatus::FullscanStep);
+            Ok((statement.get_status(StatementStatus::VmStep), scanned))
+        });
+        cost.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_page_costs_the_same_however_long_the_session_is() {
+        let (short, long) = (long_session(100).await, long_session(10_000).await);
+        let (short_cost, _) = page_cost(&short, "m99").await;
+        let (end_cost, end_scanned) = page_cost(&long, "m9999").await;
+        let (middle_cost, _) = page_cost(&long, "m5000").await;
+        assert!(end_cost * 100 <= short_cost * 105 && middle_cost * 100 <= short_cost * 105, "{short_cost} {end_cost}");
+        // Only the 40 rows of the recursion itself, which are already read.
+        assert!(end_scanned <= 40, "{end_scanned}");
+        // The control: the whole branch does cost what it is long.
+        let whole = long.branch(&SessionId::new("s")).await.unwrap();
+        assert_eq!(whole.len(), 10_000);
+        let page = long.page(&SessionId::new("s"), None, 40).await.unwrap();
+        assert_eq!(page.messages, whole[9_960..]);
+    }
+
+    #[tokio::test]
+    async fn a_message_that_cannot_be_read_hides_nothing_around_it() {
+        let store = long_session(3).await;
+        store
+            .guard(|transaction| Ok(transaction.execute("UPDATE message SET body = '{' WHERE id = 'm1'", [])?))
+            .await
+            .unwrap();
+        let branch = store.branch(&SessionId::new("s")).await.unwrap();
+        let states: Vec<_> = branch.iter().map(|record| (record.message.role, record.status)).collect();
+        assert_eq!(
+            states,
+            [
+                (Role::User, MessageStatus::Complete),
+                (Role::Assistant, MessageStatus::Failed),
+                (Role::User, MessageStatus::Complete)
+            ]
+        );
+    }
+
+    /// What the thread of the writer has written to files so far, in bytes.
+    #[cfg(target_os = "linux")]
+    async fn written_bytes(store: &Store) -> u64 {
+        let read = store.writer().unwrap().run_bare(|_| {
+            let text = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+            Ok(text.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap().parse::<u64>().unwrap())
+        });
+        read.await.unwrap()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn streaming_writes_at_most_six_times_the_text_and_never_syncs() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), super::super::tests::clock()).unwrap().store;
+        store.insert_session(&session("s")).await.unwrap();
+        // What 3,000 tokens a second bring in 250 ms.
+        let words = ["quick ", "brown ", "fox ", "jumps ", "over ", "the ", "lazy ", "dog. "];
+        let batch: String = (0..3_000 / 5).map(|number| words[number * 7 % 8]).collect();
+        let mut written = Vec::new();
+        for (id, batches) in [("short", 512 * 1024 / batch.len() / 4), ("long", 512 * 1024 / batch.len())] {
+            let mut answer = message("s", id, None, Role::Assistant, "");
+            store.begin_answer(&answer).await.unwrap();
+            let before = written_bytes(&store).await;
+            for _ in 0..batches {
+                answer.message.content.push_str(&batch);
+                store
+                    .append_deltas(&answer.id, vec![Delta { is_reasoning: false, text: batch.clone() }])
+                    .await
+                    .unwrap();
+            }
+            let (synchronous, checkpoint) = store
+                .writer()
+                .unwrap()
+                .run_bare(|connection| {
+                    let header = super::super::connection::header;
+                    Ok((header(connection, "synchronous")?, header(connection, "wal_autocheckpoint")?))
+                })
+                .await
+                .unwrap();
+            assert_eq!((synchronous, checkpoint), (1, 0), "NORMAL, and no checkpoint: nothing waits for the disk");
+            let streamed = written_bytes(&store).await;
+            store.finish_message(&answer).await.unwrap();
+            let text = answer.message.content.len();
+            written.push((
+                (streamed - before) as f64 / text as f64,
+                (written_bytes(&store).await - before) as f64 / text as f64,
+            ));
+        }
+        println!("bytes written per byte of text, while streaming and in all: {written:?}");
+        let [(short, _), (long, all)] = written[..] else { panic!("two answers") };
+        assert!(all <= 6.0, "{all}");
+        assert!(long <= short * 1.2, "linear in the text: {short} {long}");
+    }
+}

@@ -41,3 +41,79 @@ pub(super) fn migrate(connection: &mut Connection, file: Option<&Path>, steps: &
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::super::connection::{self, Mode};
+    use super::*;
+
+    const FIRST: &str = "CREATE TABLE note (text TEXT NOT NULL) STRICT; INSERT INTO note VALUES ('kept')";
+    const SECOND: &str = "ALTER TABLE note ADD COLUMN size INTEGER; UPDATE note SET size = length(text)";
+
+    fn count(connection: &Connection, table: &str) -> i64 {
+        connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn missing_steps_are_applied_once_and_the_file_is_copied_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("nod.db");
+        let mut database = connection::open(&file, Mode::Write).unwrap();
+        connection::prepare_writer(&database).unwrap();
+        migrate(&mut database, Some(&file), &[FIRST]).unwrap();
+        assert_eq!(place::backups(&file), Vec::<std::path::PathBuf>::new(), "there was nothing to copy");
+        migrate(&mut database, Some(&file), &[FIRST, SECOND]).unwrap();
+        migrate(&mut database, Some(&file), &[FIRST, SECOND]).unwrap();
+        assert_eq!(header(&database, "user_version").unwrap(), 2);
+        assert_eq!(count(&database, "note WHERE size = 4"), 1);
+
+        let backups = place::backups(&file);
+        assert_eq!(backups, [folder.path().canonicalize().unwrap().join("nod.db.backup-1")]);
+        let copy = connection::open(&backups[0], Mode::Read).unwrap();
+        assert_eq!((header(&copy, "user_version").unwrap(), count(&copy, "note")), (1, 1));
+        assert!(copy.prepare("SELECT size FROM note").is_err(), "the copy is from before");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            assert_eq!(std::fs::metadata(&backups[0]).unwrap().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing() {
+        let mut database = connection::open_in_memory().unwrap();
+        migrate(&mut database, None, &[FIRST]).unwrap();
+        let broken = "DELETE FROM note; ALTER TABLE nowhere ADD COLUMN x";
+        assert!(migrate(&mut database, None, &[FIRST, broken]).is_err());
+        assert_eq!((header(&database, "user_version").unwrap(), count(&database, "note")), (1, 1));
+    }
+
+    #[test]
+    fn a_database_with_later_steps_is_left_alone() {
+        let mut database = connection::open_in_memory().unwrap();
+        migrate(&mut database, None, &[FIRST, SECOND]).unwrap();
+        let refused = migrate(&mut database, None, &[FIRST]);
+        assert!(matches!(refused, Err(StoreError::Newer { found: 2, known: 1, .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn only_so_many_copies_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("nod.db");
+        let mut database = connection::open(&file, Mode::Write).unwrap();
+        migrate(&mut database, Some(&file), &[FIRST, "SELECT 1", "SELECT 2", "SELECT 3", "SELECT 4", SECOND]).unwrap();
+        let names: Vec<_> =
+            place::backups(&file).into_iter().map(|path| path.extension().unwrap().to_owned()).collect();
+        assert_eq!(names, ["backup-5", "backup-4", "backup-3"]);
+    }
+
+    #[test]
+    fn every_table_is_strict() {
+        let mut database = connection::open_in_memory().unwrap();
+        migrate(&mut database, None, STEPS).unwrap();
+        let loose = "pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT strict AND name <> 'sqlite_schema'";
+        assert_eq!(count(&database, loose), 0);
+    }
+}

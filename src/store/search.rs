@@ -47,7 +47,7 @@ impl Store {
 struct Query {
     /// Its parts between spaces.
     words: Vec<String>,
-    /// Whether the text must be compared too: the index knows no punctuation.
+    /// Whether the text must be compared too: the index does not know what lies between two of its words.
     is_literal: bool,
     /// What the index is asked.
     expression: String,
@@ -62,7 +62,8 @@ impl Query {
             return None;
         }
         let expression = words.iter().map(|word| phrase(word)).collect::<Vec<_>>().join(" AND ");
-        let is_literal = words.iter().any(|word| !word.chars().all(char::is_alphanumeric));
+        let is_one_kind = |word: &String| word.chars().all(is_unspaced) || word.chars().all(is_spaced);
+        let is_literal = !words.iter().all(is_one_kind);
         Some(Self { words, is_literal, expression })
     }
 
@@ -130,6 +131,11 @@ fn is_unspaced(c: char) -> bool {
         // The mark of a long vowel belongs to both kana.
         _ => c == 'ー',
     }
+}
+
+/// Whether a character belongs to a script that is written with spaces.
+fn is_spaced(c: char) -> bool {
+    c.is_alphanumeric() && !is_unspaced(c)
 }
 
 fn search(connection: &Connection, query: &Query, limit: usize) -> Result<Vec<Hit>, StoreError> {
@@ -243,4 +249,150 @@ fn index_all(transaction: &Transaction<'_>) -> Result<(), StoreError> {
         index_title(transaction, row.get(0)?, &row.get::<_, String>(1)?)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::super::tests::{message, session, store};
+    use super::*;
+    use crate::ir::{MessageStatus, Role};
+
+    async fn found(store: &Store, query: &str) -> BTreeSet<String> {
+        let hits = store.search(query, 1000).await.unwrap();
+        hits.into_iter().filter_map(|hit| hit.message.map(|id| id.0)).collect()
+    }
+
+    async fn with_messages(texts: &[String]) -> Store {
+        let store = store();
+        store.insert_session(&session("s")).await.unwrap();
+        for (number, text) in texts.iter().enumerate() {
+            store.append_message(&message("s", &number.to_string(), None, Role::User, text)).await.unwrap();
+        }
+        store
+    }
+
+    #[test]
+    fn unspaced_scripts_go_in_as_pairs() {
+        let index = |text| pairs(text, End::OfText).0.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(index("数据库"), "数据 据库 库");
+        assert_eq!(index("用Rust写，好"), "用 Rust写 ， 好".replace("Rust写", "Rust 写"));
+        assert_eq!(index("カレー と"), "カレ レー ー と");
+        assert_eq!(phrase("数据库"), "\" 数据 据库 \"");
+        assert_eq!(phrase("库"), "\" 库\" *");
+        assert_eq!(phrase("say\"hi"), "\"say hi\" *");
+    }
+
+    /// Texts of few different characters and words, so that queries meet often.
+    fn texts() -> impl Strategy<Value = Vec<String>> {
+        proptest::collection::vec("([数据库点头]{1,4}|rust|Rusty|data|，|。| |-|a1){0,12}", 1..12)
+    }
+
+    /// What a person types: a piece of an unspaced run of any length, or the beginning of a word.
+    fn queries() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[数据库点头]{1,5}",
+            "(ru|rust|RUST|da|data|a|a1|r)",
+            "[数据点]{1,2}(rust|a1)",
+            "(rust|data)[数据]{1,3}"
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn search_finds_what_a_scan_of_all_texts_finds(texts in texts(), queries in proptest::collection::vec(queries(), 1..6)) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async {
+                let store = with_messages(&texts).await;
+                for query in queries {
+                    let scanned: BTreeSet<String> = texts
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, text)| stands_in(text, &query))
+                        .map(|(number, _)| number.to_string())
+                        .collect();
+                    prop_assert_eq!(found(&store, &query).await, scanned, "{} in {:?}", query, texts);
+                }
+                Ok(())
+            })?;
+        }
+    }
+
+    /// `LIKE '%query%'`, but a Latin word is found from its beginning.
+    fn stands_in(text: &str, query: &str) -> bool {
+        let (text, query) = (text.to_lowercase(), query.to_lowercase());
+        let begins_latin = query.starts_with(|c: char| c.is_ascii_alphanumeric());
+        text.match_indices(&query)
+            .any(|(index, _)| !(begins_latin && text[..index].ends_with(|c: char| c.is_ascii_alphanumeric())))
+    }
+
+    #[tokio::test]
+    async fn every_word_must_be_there_and_the_newest_comes_first() {
+        let texts = ["查找 a file", "the file 文件", "find the 文件 file", "C++ and C"].map(str::to_owned);
+        let store = with_messages(&texts).await;
+        let order = |hits: Vec<Hit>| hits.into_iter().filter_map(|hit| hit.message).map(|id| id.0).collect::<Vec<_>>();
+        assert_eq!(order(store.search("文件 FILE", 9).await.unwrap()), ["2", "1"]);
+        assert_eq!(order(store.search("fi", 2).await.unwrap()), ["2", "1"]);
+        assert_eq!(order(store.search("c++", 9).await.unwrap()), ["3"]);
+        for nothing in ["", "  ", "…", "\"", "\0", "file nothing", "AND OR", "文 \u{0} 件\" OR *"] {
+            assert_eq!(store.search(nothing, 9).await.unwrap(), [], "{nothing:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn titles_are_found_and_follow_a_new_name() {
+        let store = store();
+        let mut kept = session("s");
+        kept.title = "数据库的设计".to_owned();
+        store.insert_session(&kept).await.unwrap();
+        let hit = |title: &str| Hit {
+            session: SessionId::new("s"),
+            title: title.to_owned(),
+            message: None,
+            snippet: title.to_owned(),
+        };
+        assert_eq!(store.search("设计", 9).await.unwrap(), [hit("数据库的设计")]);
+        kept.title = "Plan".to_owned();
+        store.update_session(&kept).await.unwrap();
+        assert_eq!(store.search("设计", 9).await.unwrap(), []);
+        assert_eq!(store.search("pl", 9).await.unwrap(), [hit("Plan")]);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_found_when_it_ends_with_the_text_around_the_place() {
+        let store = store();
+        store.insert_session(&session("s")).await.unwrap();
+        let mut answer = message("s", "m", None, Role::Assistant, "");
+        store.begin_answer(&answer).await.unwrap();
+        assert_eq!(store.search("针", 9).await.unwrap(), []);
+        answer.message.content = format!("{}针\nin the hay{}", "稻草 ".repeat(40), " more".repeat(60));
+        answer.status = MessageStatus::Stopped;
+        store.finish_message(&answer).await.unwrap();
+        let hits = store.search("针", 9).await.unwrap();
+        let snippet = &hits[0].snippet;
+        assert!(snippet.starts_with('…') && snippet.ends_with('…') && snippet.contains("针 in the hay"), "{snippet}");
+        assert!(snippet.chars().count() <= SNIPPET_BEFORE + SNIPPET_AFTER + 2);
+        answer.message.content = "另一段".to_owned();
+        store.finish_message(&answer).await.unwrap();
+        assert_eq!(store.search("针", 9).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn the_index_can_be_made_anew_from_the_messages() {
+        let store = with_messages(&["数据库".to_owned(), "data".to_owned()]).await;
+        store
+            .guard(|transaction| {
+                transaction.execute("INSERT INTO message_text (message_text) VALUES ('delete-all')", [])?;
+                Ok(())
+            })
+            .await
+            .unwrap();
+        assert_eq!(store.search("数据", 9).await.unwrap(), [], "the control: without its index nothing is found");
+        store.guard(|transaction| index_all(transaction)).await.unwrap();
+        assert_eq!(store.search("数据", 9).await.unwrap().len(), 1);
+    }
 }

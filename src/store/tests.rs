@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Delta, Store, StoreError};
+use super::{Delta, Distrust, Store, StoreError};
 use crate::ir::{
     CallId, CallRecord, CallStatus, Clock, ConfirmMode, Decider, Message, MessageId, MessageRecord, MessageStatus,
     Role, Session, SessionId, ThinkingLevel, ToolCall, UnixMs, Verdict,
@@ -229,4 +229,74 @@ async fn a_deleted_session_is_hidden_then_back_then_gone_with_everything() {
     assert_eq!(store.recent_calls(&s, 9).await.unwrap(), []);
     assert_eq!(store.lifted(&s).await.unwrap(), Vec::<std::path::PathBuf>::new());
     assert!(matches!(store.restore_session(&s).await, Err(StoreError::Missing { .. })));
+}
+
+/// SQLite's own page limit gives the same error as a full disk, everywhere and for everybody.
+#[tokio::test]
+async fn a_full_database_refuses_whole_changes_and_works_again_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), clock()).unwrap().store;
+    let s = SessionId::new("s");
+    store.insert_session(&session("s")).await.unwrap();
+    let limit = |pages: i64| {
+        let writer = store.writer().unwrap();
+        writer.run_bare(move |connection| Ok(connection.pragma_update(None, "max_page_count", pages)?))
+    };
+    limit(1).await.unwrap(); // never below what there is
+    let text = "word ".repeat(20_000);
+    let full = store.append_message(&message("s", "m", None, Role::User, &text)).await;
+    assert!(matches!(&full, Err(StoreError::Full { path }) if path.ends_with("nod.db")), "{full:?}");
+    let mut running = call("s", "c", None, CallStatus::Running);
+    running.reason = Some(text.clone());
+    assert!(matches!(store.insert_call(&running).await, Err(StoreError::Full { .. })));
+    assert_eq!(store.session(&s).await.unwrap().unwrap().head, None);
+    assert_eq!(store.recent_calls(&s, 5).await.unwrap(), []);
+
+    limit(1_000_000).await.unwrap();
+    store.append_message(&message("s", "m", None, Role::User, &text)).await.unwrap();
+    assert_eq!(store.branch(&s).await.unwrap().len(), 1);
+}
+
+#[test]
+fn every_error_has_its_sentence_in_both_languages() {
+    use crate::lang::{Lang, Locale};
+    use std::path::PathBuf;
+
+    let path = PathBuf::from("/data/nod.db");
+    let corrupt = |aside: Option<&str>, backup: Option<&str>| StoreError::Corrupt {
+        path: path.clone(),
+        aside: aside.map(PathBuf::from),
+        backup: backup.map(PathBuf::from),
+    };
+    let untrusted = |problem| StoreError::Untrusted { path: path.clone(), problem };
+    let errors = [
+        StoreError::ReadOnly { path: path.clone() },
+        StoreError::Full { path: path.clone() },
+        StoreError::Newer { path: path.clone(), found: 2, known: 1 },
+        corrupt(None, None),
+        corrupt(Some("/aside"), None),
+        corrupt(Some("/aside"), Some("/backup")),
+        StoreError::Locked { path: path.clone() },
+        untrusted(Distrust::Link),
+        untrusted(Distrust::NotAFile),
+        untrusted(Distrust::ForeignOwner),
+        untrusted(Distrust::ForeignDatabase),
+        untrusted(Distrust::ForeignSchema("t".to_owned())),
+        StoreError::Missing { what: "session", id: "s".to_owned() },
+        StoreError::Conflict { what: "session", id: "s".to_owned() },
+        StoreError::Import { problem: "x" },
+        StoreError::Sql { source: rusqlite::Error::InvalidQuery },
+        StoreError::Closed,
+    ];
+    for locale in [Locale::English, Locale::Chinese] {
+        let lang = Lang::new(locale);
+        for error in &errors {
+            let args = error.args();
+            let sentence = lang.format(error.key(), &args);
+            assert_ne!(sentence, error.key(), "{error:?}");
+            for (_, value) in &args {
+                assert!(sentence.contains(value.as_str()), "{sentence} lacks {value}");
+            }
+        }
+    }
 }
