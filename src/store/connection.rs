@@ -6,10 +6,15 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::thread::CHECKPOINT_PAGES;
 use super::{Distrust, StoreError};
 
 /// "Nod!", in the file's header: which program's database this is.
 pub(super) const APPLICATION_ID: i64 = 0x4E6F_6421;
+
+/// A new file's page size. Every commit writes whole pages into the log: with small ones a streamed answer, which comes
+/// in pieces of a few hundred bytes to a few kilobytes, costs a third of what it costs with SQLite's usual 4096.
+const PAGE_BYTES: i64 = 1024;
 
 /// How long a connection waits for another one's lock.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -69,8 +74,10 @@ fn harden(connection: &Connection) -> Result<(), StoreError> {
 
 /// Settings of the file itself, made by the one writer.
 pub(super) fn prepare_writer(connection: &Connection) -> Result<(), StoreError> {
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     // The log is cut back after a checkpoint instead of staying as long as it once was.
     connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
     Ok(())

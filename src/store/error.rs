@@ -134,10 +134,13 @@ impl StoreError {
     /// An error of the operating system, sorted into the categories.
     pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
-        match source.kind() {
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Self::ReadOnly { path },
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
-            _ => Self::Io { action, path, source },
+        let kind = source.kind();
+        if matches!(kind, io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) {
+            Self::ReadOnly { path }
+        } else if matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            Self::Full { path }
+        } else {
+            Self::Io { action, path, source }
         }
     }
 
@@ -165,9 +168,6 @@ impl StoreError {
     pub fn args(&self) -> Vec<(&'static str, String)> {
         let text = |path: &Path| path.display().to_string();
         match self {
-            Self::ReadOnly { path } | Self::Full { path } | Self::Locked { path } => vec![("path", text(path))],
-            Self::Newer { path, .. } => vec![("path", text(path))],
-            Self::Corrupt { path, aside: None, .. } => vec![("path", text(path))],
             Self::Corrupt { aside: Some(aside), backup: None, .. } => vec![("aside", text(aside))],
             Self::Corrupt { aside: Some(aside), backup: Some(backup), .. } => {
                 vec![("aside", text(aside)), ("backup", text(backup))]
@@ -175,7 +175,12 @@ impl StoreError {
             Self::Untrusted { path, problem: Distrust::ForeignSchema(name) } => {
                 vec![("path", text(path)), ("name", name.clone())]
             }
-            Self::Untrusted { path, .. } => vec![("path", text(path))],
+            Self::ReadOnly { path }
+            | Self::Full { path }
+            | Self::Locked { path }
+            | Self::Newer { path, .. }
+            | Self::Corrupt { path, aside: None, .. }
+            | Self::Untrusted { path, .. } => vec![("path", text(path))],
             Self::Missing { id, .. } | Self::Conflict { id, .. } => vec![("id", id.clone())],
             Self::Format { .. } | Self::Import { .. } | Self::Io { .. } | Self::Sql { .. } => {
                 vec![("detail", self.to_string())]
@@ -209,12 +214,17 @@ impl From<rusqlite::Error> for StoreError {
         if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE {
             return Self::Full { path };
         }
-        match failure.code {
-            Sqlite::DiskFull => Self::Full { path },
-            Sqlite::ReadOnly | Sqlite::PermissionDenied | Sqlite::CannotOpen => Self::ReadOnly { path },
-            Sqlite::DatabaseBusy | Sqlite::DatabaseLocked | Sqlite::FileLockingProtocolFailed => Self::Locked { path },
-            Sqlite::DatabaseCorrupt | Sqlite::NotADatabase => Self::Corrupt { path, aside: None, backup: None },
-            _ => Self::Sql { source },
+        let code = failure.code;
+        if code == Sqlite::DiskFull {
+            Self::Full { path }
+        } else if matches!(code, Sqlite::ReadOnly | Sqlite::PermissionDenied | Sqlite::CannotOpen) {
+            Self::ReadOnly { path }
+        } else if matches!(code, Sqlite::DatabaseBusy | Sqlite::DatabaseLocked | Sqlite::FileLockingProtocolFailed) {
+            Self::Locked { path }
+        } else if matches!(code, Sqlite::DatabaseCorrupt | Sqlite::NotADatabase) {
+            Self::Corrupt { path, aside: None, backup: None }
+        } else {
+            Self::Sql { source }
         }
     }
 }

@@ -494,6 +494,10 @@ mod tests {
             assert_eq!((synchronous, checkpoint), (1, 0), "NORMAL, and no checkpoint: nothing waits for the disk");
             let streamed = written_bytes(&store).await;
             store.finish_message(&answer).await.unwrap();
+            let folded = store.writer().unwrap().run_bare(|connection| {
+                Ok(connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0))?)
+            });
+            assert!(!folded.await.unwrap(), "the log is folded in, so that this counts too");
             let text = answer.message.content.len();
             written.push((
                 (streamed - before) as f64 / text as f64,

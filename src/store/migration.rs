@@ -113,7 +113,8 @@ mod tests {
     fn every_table_is_strict() {
         let mut database = connection::open_in_memory().unwrap();
         migrate(&mut database, None, STEPS).unwrap();
-        let loose = "pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT strict AND name <> 'sqlite_schema'";
+        let loose =
+            "pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT strict AND name <> 'sqlite_schema'";
         assert_eq!(count(&database, loose), 0);
     }
 }

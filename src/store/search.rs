@@ -123,14 +123,11 @@ fn pairs(text: &str, end: End) -> (String, usize) {
 
 /// Whether a character belongs to a script that is written without spaces and indexed in pairs.
 fn is_unspaced(c: char) -> bool {
-    if c.is_ascii() || !c.is_alphanumeric() {
-        return false;
-    }
-    match c.script() {
-        Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Bopomofo => true,
-        // The mark of a long vowel belongs to both kana.
-        _ => c == 'ー',
-    }
+    let is_unspaced_script = |script| {
+        matches!(script, Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Bopomofo)
+    };
+    // The mark of a long vowel belongs to both kana.
+    !c.is_ascii() && c.is_alphanumeric() && (c == 'ー' || is_unspaced_script(c.script()))
 }
 
 /// Whether a character belongs to a script that is written with spaces.
@@ -392,7 +389,7 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(store.search("数据", 9).await.unwrap(), [], "the control: without its index nothing is found");
-        store.guard(|transaction| index_all(transaction)).await.unwrap();
+        store.guard(index_all).await.unwrap();
         assert_eq!(store.search("数据", 9).await.unwrap().len(), 1);
     }
 }

@@ -15,6 +15,9 @@ use super::{StoreError, place};
 /// Jobs that may wait in front of a connection.
 const QUEUE_JOBS: usize = 256;
 
+/// The log is folded into the database when it holds this many pages (4 MiB).
+pub(super) const CHECKPOINT_PAGES: i64 = 4096;
+
 /// How a job's transaction is begun and how firmly it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -142,7 +145,7 @@ impl Worker {
             return Ok(());
         }
         let (synchronous, checkpoint_pages) = match kind {
-            Kind::Read | Kind::Guarding => ("FULL", 1000),
+            Kind::Read | Kind::Guarding => ("FULL", CHECKPOINT_PAGES),
             Kind::Passing => ("NORMAL", 0),
         };
         self.connection.pragma_update(None, "synchronous", synchronous)?;

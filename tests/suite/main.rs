@@ -1,8 +1,16 @@
 //! One integration binary: the engine with scripted providers, temporary folders and loopback servers, and the rules that
 //! hold the house up.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may stop at once, in what it shares with others too"
+)]
 
 mod architecture;
 mod command;
 mod provider;
 mod search;
+mod store;
 mod support;

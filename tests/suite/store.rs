@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use nod::ir::{
-    CallId, CallRecord, CallStatus, Clock, ConfirmMode, Message, MessageId, MessageRecord, MessageStatus, Role, Session,
-    SessionId, ThinkingLevel, ToolCall, UnixMs,
+    CallId, CallRecord, CallStatus, Clock, ConfirmMode, Message, MessageId, MessageRecord, MessageStatus, Role,
+    Session, SessionId, ThinkingLevel, ToolCall, UnixMs,
 };
 use nod::store::{Delta, Distrust, Opened, Store, StoreError};
 use rusqlite::Connection;
@@ -118,8 +118,12 @@ async fn what_was_broken_off_is_shown_as_such_and_runs_never_again() {
     drop(store);
 
     let Opened { store, recovered } = open(folder.path());
-    let unknown = CallRecord { finished_at: Some(UnixMs(9_000)), status: CallStatus::Unknown, ..call("running", "a", CallStatus::Running) };
-    assert_eq!(recovered.calls, [unknown.clone()]);
+    let unknown = CallRecord {
+        finished_at: Some(UnixMs(9_000)),
+        status: CallStatus::Unknown,
+        ..call("running", "a", CallStatus::Running)
+    };
+    assert_eq!(recovered.calls, [unknown]);
     assert_eq!(recovered.messages, [MessageId::new("a")]);
     let answer = store.message(&MessageId::new("a")).await.unwrap().unwrap();
     assert_eq!((answer.status, answer.message.content.as_str()), (MessageStatus::Interrupted, "half 一半"));
@@ -216,7 +220,8 @@ async fn a_kill_at_any_moment_loses_nothing_that_was_acknowledged_and_doubles_no
         child.kill().unwrap();
         child.wait().unwrap();
         // What it had said before it died counts too.
-        acknowledged.extend(lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("ACK ").map(str::to_owned)));
+        acknowledged
+            .extend(lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("ACK ").map(str::to_owned)));
 
         let Opened { store, recovered } = open(folder.path());
         interrupted += recovered.messages.len();
@@ -229,17 +234,22 @@ async fn a_kill_at_any_moment_loses_nothing_that_was_acknowledged_and_doubles_no
                 "message" => assert_eq!(message().await.message.content, "问题 question"),
                 "finished" => {
                     let answer = message().await;
-                    assert_eq!((answer.status, answer.message.content), (MessageStatus::Complete, "一段 text ".repeat(5)));
+                    assert_eq!(
+                        (answer.status, answer.message.content),
+                        (MessageStatus::Complete, "一段 text ".repeat(5))
+                    );
                 }
                 "running" => assert!(matches!(status(), CallStatus::Unknown | CallStatus::Succeeded), "{:?}", status()),
                 "succeeded" => assert_eq!(status(), CallStatus::Succeeded),
                 other => panic!("{other}"),
             }
         }
-        assert!(calls.iter().all(|record| !matches!(
-            record.status,
-            CallStatus::Pending | CallStatus::Waiting | CallStatus::Running
-        )));
+        assert!(
+            calls.iter().all(|record| !matches!(
+                record.status,
+                CallStatus::Pending | CallStatus::Waiting | CallStatus::Running
+            ))
+        );
         for id in recovered.messages {
             let broken_off = store.message(&id).await.unwrap().unwrap();
             assert_eq!(broken_off.status, MessageStatus::Interrupted);
@@ -317,7 +327,10 @@ async fn a_damaged_database_is_set_aside_and_the_last_backup_can_come_back() {
         assert!(matches!(Store::restore_backup(folder.path()), Err(StoreError::Locked { .. })));
         restored.checkpoint_and_close().await.unwrap();
         let occupied = Store::restore_backup(folder.path());
-        assert!(matches!(occupied, Err(StoreError::Conflict { .. })), "a backup never replaces a database: {occupied:?}");
+        assert!(
+            matches!(occupied, Err(StoreError::Conflict { .. })),
+            "a backup never replaces a database: {occupied:?}"
+        );
     }
 }
 
@@ -455,7 +468,9 @@ async fn a_full_disk_is_said_and_nothing_is_half_written() {
     assert!(matches!(refused, StoreError::Full { .. }), "{refused:?}");
     assert!(refused.to_string().contains("full"), "{refused}");
     // A ledger row that cannot be kept is an error too: what it guards does not happen.
-    let guard = store.insert_call(&CallRecord { reason: Some("y".repeat(400_000)), ..call("c", "0", CallStatus::Running) }).await;
+    let guard = store
+        .insert_call(&CallRecord { reason: Some("y".repeat(400_000)), ..call("c", "0", CallStatus::Running) })
+        .await;
     assert!(matches!(guard, Err(StoreError::Full { .. })), "{guard:?}");
     let head = store.session(&SessionId::new("s")).await.unwrap().unwrap().head;
     assert_eq!(head, Some(MessageId::new((kept - 1).to_string())), "the refused message did not become the head");
@@ -510,5 +525,49 @@ async fn a_read_only_folder_is_said_and_can_still_be_read() {
     drop(reader);
     if disk.is_none() {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+}
+
+#[test]
+fn every_error_has_its_sentence_in_both_languages() {
+    use nod::lang::{Arg, Lang, Locale};
+
+    let path = PathBuf::from("/data/nod.db");
+    let corrupt = |aside: Option<&str>, backup: Option<&str>| StoreError::Corrupt {
+        path: path.clone(),
+        aside: aside.map(PathBuf::from),
+        backup: backup.map(PathBuf::from),
+    };
+    let untrusted = |problem| StoreError::Untrusted { path: path.clone(), problem };
+    let errors = [
+        StoreError::ReadOnly { path: path.clone() },
+        StoreError::Full { path: path.clone() },
+        StoreError::Newer { path: path.clone(), found: 2, known: 1 },
+        corrupt(None, None),
+        corrupt(Some("/aside"), None),
+        corrupt(Some("/aside"), Some("/backup")),
+        StoreError::Locked { path: path.clone() },
+        untrusted(Distrust::Link),
+        untrusted(Distrust::NotAFile),
+        untrusted(Distrust::ForeignOwner),
+        untrusted(Distrust::ForeignDatabase),
+        untrusted(Distrust::ForeignSchema("t".to_owned())),
+        StoreError::Missing { what: "session", id: "s".to_owned() },
+        StoreError::Conflict { what: "session", id: "s".to_owned() },
+        StoreError::Import { problem: "x" },
+        StoreError::Sql { source: rusqlite::Error::InvalidQuery },
+        StoreError::Closed,
+    ];
+    for locale in [Locale::English, Locale::Chinese] {
+        let lang = Lang::new(locale);
+        for error in &errors {
+            let args = error.args();
+            let filled: Vec<_> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
+            let sentence = lang.format(error.key(), &filled);
+            assert_ne!(sentence, error.key(), "{error:?}");
+            for (_, value) in &args {
+                assert!(sentence.contains(value.as_str()), "{sentence} lacks {value}");
+            }
+        }
     }
 }
