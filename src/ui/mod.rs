@@ -4,5 +4,6 @@
 
 pub mod font;
 pub mod icon;
+pub mod markdown;
 pub mod theme;
 pub mod widget;

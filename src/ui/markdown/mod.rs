@@ -1,0 +1,10 @@
+//! Markdown as it streams in: parsed block by block, laid out block by block, drawn where it can be seen.
+//!
+//! Nothing in a text is trusted: HTML and unknown schemes are text, images are never fetched, a link shows its true address.
+
+mod document;
+mod node;
+mod parse;
+
+pub use document::{Block, Document, Stats};
+pub use node::{Code, Column, Link, List, ListItem, Node, Span, Style, Table, Text};
