@@ -60,9 +60,9 @@ pub(super) fn receive_order(socket: &UnixStream) -> io::Result<(Order, OwnedFd)>
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = recvmsg(socket, &mut [IoSliceMut::new(&mut length)], &mut control, RecvFlags::empty())?;
-    let cwd = control.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-        _ => None,
+    let cwd = control.drain().find_map(|message| {
+        let RecvAncillaryMessage::ScmRights(mut descriptors) = message else { return None };
+        descriptors.next()
     });
     let length = u32::from_be_bytes(length);
     let (Some(cwd), 4, ..=MAX_ORDER_BYTES) = (cwd, received.bytes, length) else {

@@ -296,7 +296,7 @@ struct Writer(UnixStream);
 impl Wake for Writer {
     fn wake(self: Arc<Self>) {
         // A full socket already wakes.
-        (&self.0).write(&[1]).ok();
+        (&self.0).write_all(&[1]).ok();
     }
 }
 
@@ -316,7 +316,7 @@ impl WakeSocket {
     }
 
     fn clear(&self) {
-        let mut buffer = [0; 16];
-        (&self.reader).read(&mut buffer).ok();
+        // There is one stop, and so one byte.
+        (&self.reader).read_exact(&mut [0]).ok();
     }
 }

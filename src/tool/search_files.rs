@@ -36,7 +36,7 @@ struct Arguments {
     #[serde(default = "default_max_results")]
     #[schemars(range(min = 1, max = 1000))]
     max_results: usize,
-    /// Only files with these extensions, for example [".ts", ".js"].
+    /// Only files with these extensions, for example `[".ts", ".js"]`.
     #[serde(default)]
     file_extensions: Vec<String>,
     /// Whether `query` is a regular expression; false by default.

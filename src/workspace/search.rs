@@ -182,8 +182,7 @@ pub fn search_tree(
                 last.store(number, Ordering::Relaxed);
             }
         }
-        // A thread that panicked says so on its own; the search has no answer then.
-        walker.join().map_err(|_| SearchError::Threads(io::Error::other("a thread of the search failed")))?
+        walker.join().unwrap_or_else(|_| Err(SearchError::Threads(io::Error::other("a thread of the search failed"))))
     })?;
     if options.cancel.is_cancelled() {
         return Err(SearchError::Cancelled);
@@ -257,9 +256,10 @@ fn walk_files(
         }
         dealer.deal(job)
     })?;
-    // When nobody takes the last batch any more, the threads have failed, which their joining tells.
-    let _: ControlFlow<()> = dealer.flush();
-    Ok((report, files, has_more_files))
+    match dealer.flush() {
+        ControlFlow::Continue(()) => Ok((report, files, has_more_files)),
+        ControlFlow::Break(()) => Err(SearchError::Threads(io::Error::other("the threads of the search have ended"))),
+    }
 }
 
 /// Deals files out to the threads that look into them.

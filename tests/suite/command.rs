@@ -1,5 +1,6 @@
 //! Commands: what they get, what is kept of them, and that nothing of them stays. The helper is the real program.
 #![cfg(target_os = "linux")]
+#![expect(clippy::disallowed_methods, reason = "a test of processes starts processes and keeps deadlines")]
 
 use std::fs::File;
 use std::io::Read as _;

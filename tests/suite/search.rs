@@ -1,5 +1,7 @@
 //! Search and walk on real trees: the answers of a naive search, the same every time, and nothing from outside.
+#![expect(clippy::disallowed_methods, reason = "trees are made by hand, and the tool is under test without the gate")]
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use nod::ir::{CallId, Code};
@@ -20,7 +22,6 @@ fn context(limits: Limits) -> RunContext {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the tool alone is under test, without the gate")]
 fn search_with(folder: &Path, path: &str, args: &Value, context: &RunContext) -> Result<Value, RunError> {
     let root = Root::open(folder).unwrap();
     let parts = path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
@@ -276,7 +277,8 @@ fn grow(folder: &Path, mut seed: u64) {
         for _ in 0..next(4) {
             path.push_str(["src/", "lib/", "Doc/", ".cache/", "a b/", "深/"][usize::try_from(next(6)).unwrap()]);
         }
-        path.push_str(&format!("f{}.{}", next(400), ["rs", "txt", "MD", "needle"][usize::try_from(next(4)).unwrap()]));
+        let extension = ["rs", "txt", "MD", "needle"][usize::try_from(next(4)).unwrap()];
+        write!(path, "f{}.{extension}", next(400)).unwrap();
         let mut content = String::new();
         for _ in 0..next(60) {
             content.push_str(WORDS[usize::try_from(next(WORDS.len() as u64)).unwrap()]);
@@ -292,13 +294,16 @@ fn grow(folder: &Path, mut seed: u64) {
     }
 }
 
+/// Line, text and column.
+type Match = (u64, String, u64);
+
 /// The same search without handles, threads or any library: slow and plain.
 fn naive(
     folder: &Path,
     below: &str,
     query: &str,
     case_sensitive: bool,
-    found: &mut Vec<(String, Vec<(u64, String, u64)>)>,
+    found: &mut Vec<(String, Vec<Match>)>,
 ) {
     let fold = |text: &str| if case_sensitive { text.to_owned() } else { text.to_lowercase() };
     let mut names: Vec<String> =
