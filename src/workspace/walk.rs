@@ -235,3 +235,82 @@ impl Walker<'_> {
         self.from_top.pop();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::RelPath;
+    use crate::workspace::{Purpose, Root, resolve};
+
+    fn tree() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let top = cap_std::fs::Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
+        for path in ["b/deep/deeper", "a", ".hidden"] {
+            top.create_dir_all(path).unwrap();
+        }
+        for path in ["a/2", "a/10", "b/deep/deeper/x", "b.txt", ".hidden/y", "secret"] {
+            top.write(path, "").unwrap();
+        }
+        #[cfg(unix)]
+        top.symlink("a", "link").unwrap();
+        folder
+    }
+
+    fn start(folder: &tempfile::TempDir) -> WalkStart {
+        let root = Root::open(folder.path()).unwrap();
+        WalkStart::at(&resolve(&root, &RelPath::default(), Purpose::Read).unwrap()).unwrap()
+    }
+
+    fn options<'a>(max_depth: usize, cancel: &'a CancellationToken) -> WalkOptions<'a> {
+        WalkOptions {
+            max_depth,
+            include_hidden: false,
+            respect_gitignore: false,
+            is_hidden_by_policy: &|_, name| name == "secret",
+            cancel,
+        }
+    }
+
+    fn visited(start: &WalkStart, options: &WalkOptions<'_>) -> (Vec<String>, WalkReport) {
+        let mut seen = Vec::new();
+        let report = walk(start, options, &mut |found| {
+            seen.push(found.relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"));
+            ControlFlow::Continue(())
+        });
+        (seen, report.unwrap())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn it_goes_depth_first_by_name_counts_what_policy_hides_and_follows_no_link() {
+        let (folder, cancel) = (tree(), CancellationToken::new());
+        let (seen, report) = visited(&start(&folder), &options(10, &cancel));
+        assert_eq!(seen, ["a", "a/10", "a/2", "b", "b/deep", "b/deep/deeper", "b/deep/deeper/x", "b.txt", "link"]);
+        assert_eq!(report, WalkReport { hidden_by_policy: 1, ..WalkReport::default() });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_depth_and_hidden_names_are_as_asked() {
+        let (folder, cancel) = (tree(), CancellationToken::new());
+        let (seen, report) = visited(&start(&folder), &options(1, &cancel));
+        assert_eq!((seen, report.too_deep), (["a", "b", "b.txt", "link"].map(str::to_owned).to_vec(), 0));
+        let with_hidden = WalkOptions { include_hidden: true, ..options(2, &cancel) };
+        let (seen, _) = visited(&start(&folder), &with_hidden);
+        assert_eq!(seen, [".hidden", ".hidden/y", "a", "a/10", "a/2", "b", "b/deep", "b.txt", "link"]);
+    }
+
+    #[test]
+    fn the_visitor_and_the_stop_end_it() {
+        let (folder, cancel) = (tree(), CancellationToken::new());
+        let mut count = 0;
+        let report = walk(&start(&folder), &options(10, &cancel), &mut |_| {
+            count += 1;
+            if count == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!((count, report.unwrap().is_stopped), (2, true));
+        cancel.cancel();
+        let (seen, report) = visited(&start(&folder), &options(10, &cancel));
+        assert_eq!((seen, report.is_stopped), (Vec::<String>::new(), true));
+    }
+}

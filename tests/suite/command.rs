@@ -9,8 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nod::ir::{CallId, Code, Preview};
+use nod::policy::{Platform, RelPath, Surroundings};
 use nod::sandbox::{Captured, CommandOutcome, CommandSpec, Ending, SandboxError, run};
+use nod::tool::{Limits, Permit, PreviewContext, Progress, RunContext, RunError, find};
+use nod::workspace::{Purpose, Root, Target, resolve, resolve_outside};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use crate::support::own_process::in_own_process;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -80,21 +87,6 @@ fn stop_when_started(command: &str, marker: &str) -> CommandOutcome {
     outcome
 }
 
-/// Runs this test again in a process of its own, prepared by `prepare`; `true` in that process.
-fn in_own_process(test: &str, prepare: impl FnOnce(&mut Command)) -> bool {
-    const INNER: &str = "NOD_TEST_INNER";
-    if std::env::var_os(INNER).is_some() {
-        return true;
-    }
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(INNER, "1");
-    prepare(&mut command);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "the test has another name");
-    false
-}
-
 #[test]
 fn both_streams_and_the_exit_code_come_back() {
     let outcome = ran("echo out; echo err >&2; exit 3");
@@ -139,9 +131,10 @@ fn the_folder_is_entered_by_its_handle() {
 
 #[test]
 fn the_environment_is_exactly_the_list() {
-    let planted = |command: &mut Command| {
+    let planted = |mut command: Command| {
         command.env("OPENAI_API_KEY", "sk-planted").env("BASH_ENV", "/planted").env("LD_LIBRARY_PATH", "/planted");
         command.env("GIT_SSH_COMMAND", "planted").env("SSH_AUTH_SOCK", "/planted");
+        command
     };
     if !in_own_process("command::the_environment_is_exactly_the_list", planted) {
         return;
@@ -165,7 +158,7 @@ fn the_temporary_folder_is_private_and_gone_afterwards() {
 
 #[test]
 fn inherited_descriptors_are_closed() {
-    if !in_own_process("command::inherited_descriptors_are_closed", |_| {}) {
+    if !in_own_process("command::inherited_descriptors_are_closed", |command| command) {
         return;
     }
     let open = File::open("/etc/passwd").unwrap();
@@ -399,4 +392,79 @@ fn the_helper_by_hand_says_what_it_is() {
     by_hand.stderr.take().unwrap().read_to_string(&mut text).unwrap();
     assert!(!by_hand.wait().unwrap().success());
     assert!(text.contains("not for use by hand"), "{text}");
+}
+
+/// Runs the tool in a folder, with a sub-folder as its `cwd` where one is given.
+fn run_tool(folder: &Path, args: &Value, progress: Box<dyn Fn(Progress) + Send + Sync>) -> Result<Value, RunError> {
+    let root = Root::open(folder).unwrap();
+    let tool = find("run_command").unwrap();
+    let wanted = tool.parse(args)?.paths.remove(0);
+    let parts = wanted.given.split('/').filter(|part| *part != ".").map(str::to_owned).collect();
+    let target = resolve(&root, &RelPath::from_parts(parts).unwrap(), wanted.purpose)?;
+    let context = RunContext {
+        cancel: CancellationToken::new(),
+        limits: Limits::default(),
+        progress,
+        helper: helper().to_path_buf(),
+        surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
+        lifted: Vec::new(),
+    };
+    tool.run(Permit::issue(CallId::new("c1"), args.clone(), vec![target], vec![root], String::new()), &context)
+}
+
+#[test]
+fn the_tool_gives_the_output_live_and_as_its_result() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    std::fs::write(folder.path().join("sub/file.txt"), "x").unwrap();
+    let (sender, receiver) = std::sync::mpsc::sync_channel(100);
+    let progress = Box::new(move |progress| sender.send(progress).unwrap());
+    let mut result = run_tool(folder.path(), &json!({"command": "ls -a", "cwd": "sub"}), progress).unwrap();
+    assert!(result["duration"].as_u64().unwrap() < 60_000);
+    result["duration"] = 0.into();
+    assert_eq!(
+        result,
+        json!({
+            "stdout": ".\n..\nfile.txt\n", "stderr": "", "exitCode": 0, "duration": 0, "timedOut": false,
+            "truncated": false, "sandboxed": false,
+        })
+    );
+    let live: Vec<Progress> = receiver.iter().collect();
+    assert_eq!(live, [Progress::Output { is_stderr: false, text: ".\n..\nfile.txt\n".into() }]);
+}
+
+#[test]
+fn the_tool_fails_with_the_output_when_the_command_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let failed = run_tool(folder.path(), &json!({"command": "echo so far; exit 9"}), Box::new(|_| {})).unwrap_err();
+    assert_eq!((&failed.details["stdout"], &failed.details["exitCode"]), (&json!("so far\n"), &json!(9)));
+    let args = json!({"command": "echo so far; sleep 60", "timeout": 300});
+    let failed = run_tool(folder.path(), &args, Box::new(|_| {})).unwrap_err();
+    assert_eq!(failed.failure.code, Code::TimedOut);
+    assert_eq!((&failed.details["stdout"], &failed.details["exitCode"]), (&json!("so far\n"), &Value::Null));
+    assert_eq!((&failed.details["signal"], &failed.details["timedOut"]), (&json!("SIGKILL"), &json!(true)));
+}
+
+#[test]
+fn a_command_starts_only_in_a_folder_inside_the_allowed_ones_and_shows_all_it_gets() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let root = Root::open(folder.path()).unwrap();
+    let tool = find("run_command").unwrap();
+    let context = PreviewContext { limits: Limits::default() };
+    let args = json!({"command": "ls\nrm -rf x", "timeout": 999_999});
+    let preview = |target: Target| tool.preview(&args, &[target], &context);
+
+    let outside = preview(resolve_outside(Path::new("/usr")).unwrap()).unwrap_err();
+    assert_eq!(outside.code, Code::PathOutOfScope);
+    let file = resolve(&root, &RelPath::from_parts(vec!["file".into()]).unwrap(), Purpose::Read).unwrap();
+    assert_eq!(preview(file).unwrap_err().code, Code::NotADirectory);
+
+    let inside = resolve(&root, &RelPath::default(), Purpose::Read).unwrap();
+    let cwd = inside.resolved().display().to_string();
+    let Preview::Command(shown) = preview(inside).unwrap() else { panic!("not a command") };
+    assert_eq!((shown.command.as_str(), shown.timeout_ms, shown.confined), ("ls\nrm -rf x", 120_000, false));
+    assert_eq!(shown.cwd, cwd);
+    let names: Vec<&str> = shown.environment.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["HOME", "LANG", "PATH", "PWD", "TERM", "TMPDIR"]);
 }

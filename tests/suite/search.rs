@@ -298,13 +298,7 @@ fn grow(folder: &Path, mut seed: u64) {
 type Match = (u64, String, u64);
 
 /// The same search without handles, threads or any library: slow and plain.
-fn naive(
-    folder: &Path,
-    below: &str,
-    query: &str,
-    case_sensitive: bool,
-    found: &mut Vec<(String, Vec<Match>)>,
-) {
+fn naive(folder: &Path, below: &str, query: &str, case_sensitive: bool, found: &mut Vec<(String, Vec<Match>)>) {
     let fold = |text: &str| if case_sensitive { text.to_owned() } else { text.to_lowercase() };
     let mut names: Vec<String> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -375,4 +369,35 @@ fn a_stopped_search_says_so() {
     stopped.cancel.cancel();
     let error = search_with(folder.path(), "", &json!({"query": "needle"}), &stopped).unwrap_err();
     assert_eq!(error.failure.code, Code::Cancelled);
+}
+
+/// A file system that is mounted inside an allowed folder was not allowed with it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mount_inside_the_folder_is_not_entered() {
+    use crate::support::own_process::{in_own_process, started_by};
+    let namespace = ["--user", "--map-root-user", "--mount"];
+    if std::process::Command::new("unshare").args(namespace).arg("true").status().is_ok_and(|status| !status.success())
+    {
+        println!("this system has no user namespaces: nothing can be mounted here");
+        return;
+    }
+    let prepare = |command| started_by("unshare", &namespace, &command);
+    if !in_own_process("search::a_mount_inside_the_folder_is_not_entered", prepare) {
+        return;
+    }
+    let (outside, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    put(outside.path(), "secret.rs", "needle");
+    put(folder.path(), "real.rs", "needle");
+    put(folder.path(), "one.rs", "");
+    std::fs::create_dir(folder.path().join("mounted")).unwrap();
+    for (from, onto) in [("", "mounted"), ("secret.rs", "one.rs")] {
+        let (from, onto) = (outside.path().join(from), folder.path().join(onto));
+        assert!(std::process::Command::new("mount").arg("--bind").args([from, onto]).status().unwrap().success());
+    }
+    for path in ["mounted/secret.rs", "one.rs"] {
+        let content = std::fs::read_to_string(folder.path().join(path)).unwrap();
+        assert_eq!(content, "needle", "the control must see through the mount");
+    }
+    assert_eq!(paths(&search(folder.path(), &json!({"query": "needle"}))), ["real.rs"]);
 }

@@ -1,3 +1,4 @@
 //! What several test files share.
 
 pub(crate) mod ollama;
+pub(crate) mod own_process;
