@@ -3,11 +3,21 @@
 //! A tool never opens a path by its text and never starts a process: it gets opened, checked `Target`s in a `Permit`,
 //! and only `engine::gate` issues a permit.
 
+mod create_directory;
+mod delete_file;
+mod diff;
+mod edit_file;
+mod list_directory;
 mod permit;
+mod read_file;
 mod run_command;
 pub mod schema;
 mod search_files;
+#[cfg(test)]
+mod testing;
+mod text;
 mod visible;
+mod write_file;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -163,10 +173,34 @@ impl Default for Limits {
 
 /// Every tool, in the order in which models and the settings page see them.
 pub fn all() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(search_files::SearchFiles), Arc::new(run_command::RunCommand)]
+    vec![
+        Arc::new(read_file::ReadFile),
+        Arc::new(write_file::WriteFile),
+        Arc::new(edit_file::EditFile),
+        Arc::new(list_directory::ListDirectory),
+        Arc::new(search_files::SearchFiles),
+        Arc::new(create_directory::CreateDirectory),
+        Arc::new(delete_file::DeleteFile),
+        Arc::new(run_command::RunCommand),
+    ]
 }
 
 /// The tool of this name.
 pub fn find(name: &str) -> Option<Arc<dyn Tool>> {
     all().into_iter().find(|tool| tool.definition().name == name)
+}
+
+/// The only target of a tool with one path.
+fn only(targets: &[Target]) -> Result<&Target, Failure> {
+    targets.first().ok_or_else(|| Failure::new(crate::ir::Code::InvalidArguments, "The call names no path."))
+}
+
+/// The request of a tool with one path.
+fn one_path(given: String, purpose: Purpose) -> ToolRequest {
+    ToolRequest { paths: vec![PathWanted { given, purpose }], command: None }
+}
+
+/// The answer to a call that the person stopped.
+fn cancelled() -> Failure {
+    Failure::new(crate::ir::Code::Cancelled, "Stopped by the person.")
 }

@@ -34,7 +34,32 @@ pub(super) fn schema_of<T: JsonSchema>() -> Value {
         // The struct's own documentation is for readers of the source; the tool has its description beside the schema.
         object.remove("description");
     }
+    simplify(&mut schema);
     schema
+}
+
+/// Takes out what only confuses models and the providers' own schema dialects: number formats, and null beside the type
+/// of an argument that may be left out.
+fn simplify(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.remove("format");
+            if fields.get("default").is_some_and(Value::is_null) {
+                fields.remove("default");
+            }
+            if let Some(kind) = fields.get_mut("type")
+                && let Value::Array(kinds) = kind
+            {
+                kinds.retain(|one| one != "null");
+                if let [only] = kinds.as_slice() {
+                    *kind = only.clone();
+                }
+            }
+            fields.values_mut().for_each(simplify);
+        }
+        Value::Array(items) => items.iter_mut().for_each(simplify),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Takes arguments that have passed the schema apart.
