@@ -62,6 +62,8 @@ pub enum Event {
     ProviderSwitched { session: SessionId, from: String, to: String, reason: String },
     /// A try failed and is repeated after a wait.
     Retrying { session: SessionId, attempt: u32, wait_ms: u64, error: Error },
+    /// How much of the model's window the next request fills, in tokens: an estimate; the window is 0 where unknown.
+    ContextMeasured { session: SessionId, estimated_tokens: u64, context_window: u64 },
     /// The messages that wait changed.
     QueueChanged { session: SessionId, queued: Vec<String> },
     /// The turn is over.

@@ -1,0 +1,51 @@
+//! Which provider stands behind an id, by the settings.
+
+use std::sync::Arc;
+
+use crate::ir::{Error, ErrorCode};
+use crate::port::Settings;
+use crate::provider::{Provider, ProviderConfig, ProviderKind, connect};
+
+/// Where the engine gets its providers. Tests bring their own.
+pub trait ProviderSource: Send + Sync {
+    /// The ids that there are, in the order of the model picker.
+    fn ids(&self, settings: &Settings) -> Vec<String>;
+
+    /// The provider of this id; `base_url` replaces the settings' own.
+    ///
+    /// # Errors
+    /// When there is none of that id, or its address cannot be one.
+    fn provider(&self, id: &str, base_url: Option<&str>, settings: &Settings) -> Result<Arc<dyn Provider>, Error>;
+}
+
+/// The providers of the settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ConfiguredProviders;
+
+impl ProviderSource for ConfiguredProviders {
+    fn ids(&self, _: &Settings) -> Vec<String> {
+        vec!["ollama".into(), "guide".into()]
+    }
+
+    fn provider(&self, id: &str, base_url: Option<&str>, settings: &Settings) -> Result<Arc<dyn Provider>, Error> {
+        let kind = match id {
+            "ollama" => ProviderKind::Ollama,
+            "guide" => ProviderKind::Guide,
+            "" => return Err(Error::new(ErrorCode::ModelNotFound, "No model is chosen. Choose one first.")),
+            _ => {
+                let words = format!("There is no provider named {id}. Choose one of: ollama, guide.");
+                return Err(Error::new(ErrorCode::ModelNotFound, words));
+            }
+        };
+        connect(ProviderConfig {
+            id: id.to_owned(),
+            kind,
+            base_url: match kind {
+                ProviderKind::Ollama => base_url.unwrap_or(&settings.models.ollama_url).to_owned(),
+                ProviderKind::Guide => String::new(),
+            },
+            num_ctx: settings.models.num_ctx,
+            keep_alive: settings.models.keep_alive.clone(),
+        })
+    }
+}

@@ -1,0 +1,353 @@
+//! One request to the model: streams the answer into the transcript, tries again, falls back, and gives the machine its
+//! next input.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::agent::{Input, RoundEnd};
+use crate::ir::{
+    Accumulator, AnswerMeta, Error, ErrorCode, FinishReason, Message, MessageRecord, Request, RequestId, Response, Role,
+    StreamBody, StreamEvent, StreamSequencer, TokenUsage, ToolCall, UnixMs,
+};
+use crate::port::Event;
+use crate::provider::Provider;
+use crate::provider::retry::{Decision, Shown, decide};
+use crate::store::Delta;
+
+use super::shared::{Shared, unique};
+use super::transcript::Transcript;
+
+/// What has streamed is in the store within this time.
+const SAVE_EVERY: Duration = Duration::from_millis(200);
+/// Events between the provider and this room; a full queue slows the stream.
+const EVENTS: usize = 256;
+
+/// Somebody who can answer.
+#[derive(Clone)]
+pub(super) struct Answerer {
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) model: String,
+}
+
+/// Whether the answer comes in pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delivery {
+    Streamed,
+    Whole,
+}
+
+/// What a round is made of.
+pub(super) struct RoundParts {
+    pub(super) shared: Arc<Shared>,
+    pub(super) transcript: Arc<Transcript>,
+    /// The answer as it begins: empty, `Streaming`, already in the store.
+    pub(super) record: MessageRecord,
+    pub(super) request: Request,
+    pub(super) answerer: Answerer,
+    pub(super) fallback: Option<Answerer>,
+    pub(super) delivery: Delivery,
+}
+
+/// A request under way. Dropping it aborts it.
+pub(super) struct Round {
+    parts: RoundParts,
+    attempt: Attempt,
+    retries: u32,
+    sent_at: UnixMs,
+    first_token_at: Option<UnixMs>,
+    thinking_since: Option<UnixMs>,
+    thinking_ms: Option<u64>,
+    unsaved: Vec<Delta>,
+    save: Interval,
+    /// Set once the first sign of life was reported.
+    has_begun: bool,
+}
+
+/// One try.
+struct Attempt {
+    events: mpsc::Receiver<StreamEvent>,
+    response: AbortOnDropHandle<Result<Response, Error>>,
+    sum: Accumulator,
+    /// How the stream ended: kept back until it is sure that this try counts.
+    tail: Vec<StreamEvent>,
+}
+
+impl Round {
+    pub(super) fn send(parts: RoundParts) -> Self {
+        let sent_at = parts.shared.now();
+        let mut save = tokio::time::interval_at(Instant::now() + SAVE_EVERY, SAVE_EVERY);
+        save.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            attempt: Attempt::start(&parts),
+            parts,
+            retries: 0,
+            sent_at,
+            first_token_at: None,
+            thinking_since: None,
+            thinking_ms: None,
+            unsaved: Vec::new(),
+            save,
+            has_begun: false,
+        }
+    }
+
+    /// Goes on until the machine must know something. Dropping the future loses nothing that was taken in.
+    pub(super) async fn next_input(&mut self) -> Input {
+        loop {
+            tokio::select! {
+                event = self.attempt.events.recv() => match event {
+                    Some(event) => {
+                        self.take(event).await;
+                        if self.first_token_at.is_some() && !self.has_begun {
+                            self.has_begun = true;
+                            return Input::FirstEvent;
+                        }
+                    }
+                    None => {
+                        if let Some(input) = self.end_of_stream().await {
+                            return input;
+                        }
+                    }
+                },
+                _ = self.save.tick() => self.save().await,
+            }
+        }
+    }
+
+    /// The answer so far, as a message.
+    pub(super) fn partial(&self) -> Message {
+        self.message(None)
+    }
+
+    /// The record of the answer with its numbers, for `Transcript::finish`.
+    pub(super) fn record(&self) -> &MessageRecord {
+        &self.parts.record
+    }
+
+    /// Who answered, and at what cost so far.
+    pub(super) fn meta(&self, response: Option<&Response>, finish_reason: FinishReason) -> AnswerMeta {
+        let now = self.parts.shared.now();
+        let answerer = &self.parts.answerer;
+        AnswerMeta {
+            provider: response.map_or_else(|| answerer.provider.provider_id().to_owned(), |r| r.meta.provider.clone()),
+            model: response.map_or_else(|| answerer.model.clone(), |r| r.meta.model.clone()),
+            usage: response.map_or_else(|| self.attempt.sum.usage.unwrap_or_default(), |r| r.usage),
+            perf: response.and_then(|r| r.meta.perf_stats.clone()),
+            latency_ms: now.since(self.sent_at),
+            first_token_ms: self.first_token_at.map(|at| at.since(self.sent_at)),
+            thinking_ms: self.thinking_ms.or_else(|| self.thinking_since.map(|since| now.since(since))),
+            finish_reason,
+        }
+    }
+
+    /// Tokens of the answer so far.
+    pub(super) fn usage(&self) -> TokenUsage {
+        self.parts.record.answer.as_ref().map_or_else(|| self.attempt.sum.usage.unwrap_or_default(), |meta| meta.usage)
+    }
+
+    async fn take(&mut self, mut event: StreamEvent) {
+        if let StreamBody::ToolCallComplete { tool_call } = &mut event.body {
+            self.admit(tool_call);
+        }
+        if let Err(fault) = self.attempt.sum.apply(&event) {
+            // The adapter broke a rule of the stream; what it says still counts for nothing.
+            tracing::error!(%fault, provider = self.parts.answerer.provider.provider_id(), "a stream out of order");
+            return;
+        }
+        let now = self.parts.shared.now();
+        match &event.body {
+            StreamBody::Error { .. } | StreamBody::Done => {
+                self.attempt.tail.push(event);
+                return;
+            }
+            StreamBody::Usage { .. } => {}
+            StreamBody::ThinkingStart => {
+                self.first_token_at.get_or_insert(now);
+                self.thinking_since = Some(now);
+            }
+            StreamBody::ThinkingEnd => {
+                let thought = self.thinking_since.take().map_or(0, |since| now.since(since));
+                self.thinking_ms = Some(self.thinking_ms.unwrap_or(0) + thought);
+            }
+            StreamBody::ReasoningDelta { delta } => self.keep(true, delta),
+            StreamBody::TextDelta { delta } => {
+                self.first_token_at.get_or_insert(now);
+                self.keep(false, delta);
+            }
+            StreamBody::ToolCallDelta { .. } | StreamBody::ToolCallComplete { .. } => {
+                self.first_token_at.get_or_insert(now);
+            }
+        }
+        self.parts.transcript.stream(event).await;
+    }
+
+    fn keep(&mut self, is_reasoning: bool, delta: &str) {
+        match self.unsaved.last_mut() {
+            Some(last) if last.is_reasoning == is_reasoning => last.text.push_str(delta),
+            _ => self.unsaved.push(Delta { is_reasoning, text: delta.to_owned() }),
+        }
+    }
+
+    /// Gives a call an id that is unique in the session, whatever the provider gave, and mends its arguments.
+    fn admit(&self, call: &mut ToolCall) {
+        call.id = crate::ir::CallId::new(unique("call_"));
+        call.iteration = self.parts.request.meta.iteration;
+        super::coercion::coerce_call(call, &self.parts.shared.tools);
+    }
+
+    async fn save(&mut self) {
+        if self.unsaved.is_empty() {
+            return;
+        }
+        let deltas = std::mem::take(&mut self.unsaved);
+        if let Err(error) = self.parts.transcript.save_deltas(&self.parts.record.id, deltas).await {
+            // The whole answer is written once more at its end; until then the person should know.
+            tracing::error!(%error, "a streaming answer could not be written");
+            self.parts.shared.report(error.into()).await;
+        }
+    }
+
+    /// The stream is over: well, to be tried again, or for good.
+    async fn end_of_stream(&mut self) -> Option<Input> {
+        self.save().await;
+        let response = match (&mut self.attempt.response).await {
+            Ok(response) => response,
+            Err(broken) => {
+                tracing::error!(%broken, "a provider's task broke");
+                Err(Error::new(ErrorCode::Unknown, "The connection to the model broke inside Nod. Try again."))
+            }
+        };
+        match response {
+            Ok(response) => Some(self.ended(response).await),
+            Err(error) => self.failed(error).await,
+        }
+    }
+
+    async fn ended(&mut self, response: Response) -> Input {
+        self.show_tail().await;
+        let meta = self.meta(Some(&response), response.finish_reason);
+        let message = self.message(Some(&response));
+        self.parts.record.answer = Some(meta);
+        Input::RoundEnded(RoundEnd { message, finish_reason: response.finish_reason, needs_compression: false })
+    }
+
+    /// What follows an error: another try, another provider, or the end.
+    async fn failed(&mut self, error: Error) -> Option<Input> {
+        let shown = if self.first_token_at.is_some() { Shown::Something } else { Shown::Nothing };
+        let session = self.parts.transcript.id().clone();
+        if let Decision::Retry { wait_ms } = decide(&error, self.retries, shown, random_share()) {
+            self.retries += 1;
+            let retrying = Event::Retrying { session, attempt: self.retries, wait_ms, error };
+            self.parts.shared.publish(retrying).await;
+            tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+            self.attempt = Attempt::start(&self.parts);
+            return None;
+        }
+        if shown == Shown::Nothing
+            && let Some(fallback) = self.parts.fallback.take()
+        {
+            let from = std::mem::replace(&mut self.parts.answerer, fallback);
+            let switched = Event::ProviderSwitched {
+                session,
+                from: from.name(),
+                to: self.parts.answerer.name(),
+                reason: error.message,
+            };
+            self.parts.shared.publish(switched).await;
+            self.retries = 0;
+            self.attempt = Attempt::start(&self.parts);
+            return None;
+        }
+        self.show_tail().await;
+        self.parts.record.answer = Some(self.meta(None, FinishReason::Error));
+        Some(Input::RoundFailed { partial: Some(self.partial()), error })
+    }
+
+    async fn show_tail(&mut self) {
+        for event in std::mem::take(&mut self.attempt.tail) {
+            self.parts.transcript.stream(event).await;
+        }
+    }
+
+    fn message(&self, response: Option<&Response>) -> Message {
+        let sum = &self.attempt.sum;
+        let mut message = Message::text(Role::Assistant, sum.content.clone(), self.parts.shared.now());
+        message.reasoning_content = (!sum.reasoning.is_empty()).then(|| sum.reasoning.clone());
+        message.tool_calls = (!sum.calls.is_empty()).then(|| sum.calls.clone());
+        message.iteration = Some(self.parts.request.meta.iteration);
+        message.provider_state = response.and_then(|response| response.provider_state.clone());
+        message
+    }
+}
+
+impl Answerer {
+    pub(super) fn name(&self) -> String {
+        format!("{} · {}", self.provider.provider_id(), self.model)
+    }
+}
+
+impl Attempt {
+    fn start(parts: &RoundParts) -> Self {
+        let (sender, events) = mpsc::channel(EVENTS);
+        let mut request = parts.request.clone();
+        request.meta.request_id = RequestId::new(unique("req_"));
+        let Answerer { provider, model } = parts.answerer.clone();
+        let delivery = parts.delivery;
+        let shared = Arc::clone(&parts.shared);
+        let response = tokio::task::spawn(async move {
+            match delivery {
+                Delivery::Streamed => provider.send_stream(&model, &request, sender).await,
+                Delivery::Whole => {
+                    let response = provider.send(&model, &request).await;
+                    replay(&request, &response, sender, shared.now()).await;
+                    response
+                }
+            }
+        });
+        Self {
+            events,
+            response: AbortOnDropHandle::new(response),
+            sum: Accumulator::default(),
+            tail: Vec::new(),
+        }
+    }
+}
+
+/// Turns an answer that came whole into the events of a stream, so that nothing else need know the difference.
+async fn replay(request: &Request, response: &Result<Response, Error>, to: mpsc::Sender<StreamEvent>, now: UnixMs) {
+    let meta = &request.meta;
+    let mut sequencer = StreamSequencer::new(meta.request_id.clone(), meta.session_id.clone(), meta.iteration);
+    let mut bodies = Vec::new();
+    match response {
+        Ok(response) => {
+            if let Some(delta) = response.reasoning_content.clone() {
+                bodies.push(StreamBody::ReasoningDelta { delta });
+            }
+            bodies.push(StreamBody::TextDelta { delta: response.content.clone() });
+            let calls = response.tool_calls.iter().flatten();
+            bodies.extend(calls.map(|call| StreamBody::ToolCallComplete { tool_call: call.clone() }));
+            bodies.push(StreamBody::Usage { usage: response.usage });
+        }
+        Err(error) => bodies.push(StreamBody::Error { error: error.clone() }),
+    }
+    bodies.push(StreamBody::Done);
+    for event in bodies.into_iter().flat_map(|body| sequencer.push(body, now)) {
+        if to.send(event).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A random number from 0 to 1; spreads tries of many clients.
+fn random_share() -> f64 {
+    let mut bytes = [0; 4];
+    // Without random numbers everybody waits the longest.
+    if getrandom::fill(&mut bytes).is_err() {
+        return 0.0;
+    }
+    f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
+}

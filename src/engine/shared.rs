@@ -1,0 +1,76 @@
+//! What every part of the engine holds on to: the store, the front ends, the questions, the settings, the tools.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use crate::agent::PromptLanguage;
+use crate::ir::{Clock, UnixMs};
+use crate::policy::Surroundings;
+use crate::port::{Event, Language, Settings};
+use crate::store::Store;
+use crate::tool::{Limits, Tool};
+
+use super::confirm::Confirms;
+use super::fault::Fault;
+use super::inbox::Hub;
+use super::provider::ProviderSource;
+
+/// One engine's parts. Shared by all its tasks.
+pub(super) struct Shared {
+    pub(super) store: Store,
+    pub(super) hub: Arc<Hub>,
+    pub(super) confirms: Confirms,
+    pub(super) settings: watch::Sender<Settings>,
+    pub(super) providers: Arc<dyn ProviderSource>,
+    pub(super) tools: Vec<Arc<dyn Tool>>,
+    pub(super) clock: Clock,
+    pub(super) helper: PathBuf,
+    pub(super) data_dir: PathBuf,
+    pub(super) surroundings: Surroundings,
+    /// What runs beside the sessions: downloads, searches, lists of models.
+    pub(super) errands: TaskTracker,
+}
+
+impl Shared {
+    pub(super) fn now(&self) -> UnixMs {
+        (self.clock)()
+    }
+
+    pub(super) fn settings(&self) -> Settings {
+        self.settings.borrow().clone()
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        // Settings only take limits that fit; should stored ones not, the defaults hold.
+        serde_json::from_value(self.settings.borrow().tools.limits.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn language(&self) -> PromptLanguage {
+        match self.settings.borrow().general.language {
+            Language::English => PromptLanguage::English,
+            Language::Chinese => PromptLanguage::Chinese,
+            Language::System if sys_locale::get_locale().is_some_and(|tag| tag.starts_with("zh")) => {
+                PromptLanguage::Chinese
+            }
+            Language::System => PromptLanguage::English,
+        }
+    }
+
+    pub(super) async fn publish(&self, event: Event) {
+        self.hub.publish(event).await;
+    }
+
+    /// Reports what failed outside a turn.
+    pub(super) async fn report(&self, fault: Fault) {
+        tracing::warn!(key = fault.key, "a command failed");
+        self.publish(fault.into()).await;
+    }
+}
+
+/// A new unique text for an id. Sorts by time.
+pub(super) fn unique(prefix: &str) -> String {
+    format!("{prefix}{}", uuid::Uuid::now_v7().simple())
+}

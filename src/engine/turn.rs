@@ -1,0 +1,429 @@
+//! One turn of one session: drives the pure machine, carries its effects out and tells it what came of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{AfterCall, Effect, Input, Machine, Outcome, TurnConfig};
+use crate::ir::{
+    CallId, Error, ErrorCode, FinishReason, Image, Message, MessageId, MessageRecord, MessageStatus, Role, Session,
+    State, TokenUsage, ToolCall, ToolResult,
+};
+use crate::policy::Origin;
+use crate::port::{Event, TurnEnd, TurnOptions, TurnOutcome};
+
+use super::fault::Fault;
+use super::gate::{self, Caller};
+use super::request;
+use super::round::Round;
+use super::session::title_from;
+use super::shared::{Shared, unique};
+use super::transcript::Transcript;
+
+/// What a turn begins with.
+#[derive(Debug, Clone)]
+pub(super) enum Begin {
+    /// The person says something.
+    Say { text: String, images: Vec<Image> },
+    /// The history as it stands is answered; rounds are numbered on from here.
+    Answer { rounds_done: u32 },
+}
+
+/// The way to stop single calls of a session.
+#[derive(Clone, Default)]
+pub(super) struct CallStops(Arc<Mutex<HashMap<CallId, CancellationToken>>>);
+
+impl CallStops {
+    pub(super) fn add(&self, call: &CallId, parent: &CancellationToken) -> CancellationToken {
+        let token = parent.child_token();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(call.clone(), token.clone());
+        token
+    }
+
+    pub(super) fn remove(&self, call: &CallId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(call);
+    }
+
+    pub(super) fn stop(&self, call: &CallId) {
+        if let Some(token) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(call) {
+            token.cancel();
+        }
+    }
+}
+
+/// One turn with all it needs.
+pub(super) struct Turn {
+    pub(super) shared: Arc<Shared>,
+    pub(super) transcript: Arc<Transcript>,
+    pub(super) options: Arc<TurnOptions>,
+    /// The person's Stop.
+    pub(super) stop: CancellationToken,
+    pub(super) stops: CallStops,
+}
+
+/// What is under way.
+enum Work {
+    Nothing,
+    Round(Box<Round>),
+    Calls(Calls),
+}
+
+struct Calls {
+    tasks: JoinSet<gate::Outcome>,
+    notices: mpsc::Receiver<gate::Notice>,
+    /// To answer for a call whose task broke.
+    pending: Vec<ToolCall>,
+}
+
+/// What is known of a turn while it runs.
+struct Progress {
+    head: Option<MessageId>,
+    /// The message that asked for the calls under way.
+    asking: Option<MessageRecord>,
+    usage: TokenUsage,
+    content: String,
+    error: Option<Error>,
+}
+
+impl Turn {
+    /// Runs the turn to its end and reports it.
+    pub(super) async fn run(self, begin: Begin) -> TurnOutcome {
+        match self.drive(begin).await {
+            Ok(end) => {
+                let outcome = end.outcome;
+                tracing::info!(session = %self.transcript.id(), ?outcome, rounds = end.rounds, "turn ended");
+                self.shared.publish(Event::TurnEnded(Box::new(end))).await;
+                outcome
+            }
+            Err(fault) => {
+                let error = Error::new(ErrorCode::Unknown, fault.detail.clone());
+                self.shared.report(fault).await;
+                self.transcript.enter(State::Failed).await;
+                let end = self.end(TurnOutcome::Failed, &Progress::new(None), 0, Some(error));
+                self.shared.publish(Event::TurnEnded(Box::new(end))).await;
+                TurnOutcome::Failed
+            }
+        }
+    }
+
+    async fn drive(&self, begin: Begin) -> Result<TurnEnd, Fault> {
+        let mut session = self.transcript.session().await?;
+        let mut rounds_done = 0;
+        let mut progress = Progress::new(session.head.clone());
+        match begin {
+            Begin::Say { text, images } => session = self.say(&mut progress, &session, text, images).await?,
+            Begin::Answer { rounds_done: done } => rounds_done = done,
+        }
+        let deadline = self.options.timeout_ms.map(|ms| tokio::time::Instant::now() + Duration::from_millis(ms));
+        let max_rounds = self.options.max_rounds.unwrap_or_else(|| self.shared.settings().models.max_rounds).max(1);
+        let mut machine = Machine::new(TurnConfig { max_rounds, rounds_done });
+        let mut work = Work::Nothing;
+        let mut is_stopping = false;
+        let mut is_late = false;
+        let mut input = Input::Start;
+        loop {
+            let status = status_of(&input);
+            if let Input::RoundFailed { error, .. } = &input {
+                progress.error = Some(error.clone());
+            }
+            for effect in machine.step(input) {
+                match effect {
+                    Effect::Enter(state) => self.transcript.enter(state).await,
+                    Effect::Send { round } => {
+                        work = Work::Nothing;
+                        work = self.send(&mut progress, &session, round).await?;
+                    }
+                    Effect::Append(message) if message.role == Role::Assistant => {
+                        self.keep_answer(&mut progress, &mut work, message, status).await?;
+                    }
+                    Effect::Append(message) => self.keep_result(&mut progress, message).await?,
+                    Effect::Run(calls) => work = Work::Calls(self.run_calls(&progress, &session, calls)),
+                    // Nothing is shrunk yet: `needs_compression` is never set.
+                    Effect::Compress => {}
+                    Effect::AbortRequest => {}
+                    Effect::CancelCalls(calls) => calls.iter().for_each(|call| self.stops.stop(call)),
+                    Effect::End(outcome) => {
+                        return Ok(self.ended(outcome, is_late, &progress, machine.rounds()));
+                    }
+                }
+            }
+            input = tokio::select! {
+                biased;
+                () = self.stop.cancelled(), if !is_stopping => {
+                    is_stopping = true;
+                    Input::Stop { partial: work.partial() }
+                }
+                () = until(deadline), if !is_stopping => {
+                    is_stopping = true;
+                    is_late = true;
+                    Input::Stop { partial: work.partial() }
+                }
+                input = work.next_input() => input,
+            };
+        }
+    }
+
+    /// Keeps what the person said, and cuts the title from the first of it.
+    async fn say(
+        &self,
+        progress: &mut Progress,
+        session: &Session,
+        text: String,
+        images: Vec<Image>,
+    ) -> Result<Session, Fault> {
+        let title = title_from(&text);
+        let mut message = Message::text(Role::User, text, self.shared.now());
+        message.images = (!images.is_empty()).then_some(images);
+        let record = progress.record(session, message, MessageStatus::Complete);
+        self.transcript.append(&record).await?;
+        progress.head = Some(record.id);
+        self.transcript
+            .change(|session| {
+                if session.title.is_empty() {
+                    session.title = title;
+                }
+                session.draft.clear();
+            })
+            .await
+    }
+
+    async fn send(&self, progress: &mut Progress, session: &Session, round: u32) -> Result<Work, Fault> {
+        let mut message = Message::text(Role::Assistant, "", self.shared.now());
+        message.iteration = Some(round);
+        let record = progress.record(session, message, MessageStatus::Streaming);
+        let prepared = request::prepare(&self.shared, &self.transcript, &self.options, round).await?;
+        self.transcript.begin_answer(&record).await?;
+        progress.head = Some(record.id.clone());
+        Ok(match prepared {
+            Ok(prepared) => Work::Round(Box::new(Round::send(prepared.into_parts(
+                Arc::clone(&self.shared),
+                Arc::clone(&self.transcript),
+                record,
+            )))),
+            Err(error) => Work::Round(Box::new(Round::failed_to_start(
+                Arc::clone(&self.shared),
+                Arc::clone(&self.transcript),
+                record,
+                error,
+            ))),
+        })
+    }
+
+    /// The answer as it ended: whole, stopped or broken off.
+    async fn keep_answer(
+        &self,
+        progress: &mut Progress,
+        work: &mut Work,
+        message: Message,
+        status: MessageStatus,
+    ) -> Result<(), Fault> {
+        let Work::Round(round) = std::mem::replace(work, Work::Nothing) else { return Ok(()) };
+        let mut record = round.record().clone();
+        record.answer.get_or_insert_with(|| round.meta(None, FinishReason::Stop));
+        progress.add(round.usage());
+        drop(round);
+        progress.content.clone_from(&message.content);
+        let lost: Vec<ToolCall> = match status {
+            MessageStatus::Complete => Vec::new(),
+            MessageStatus::Streaming
+            | MessageStatus::Stopped
+            | MessageStatus::Failed
+            | MessageStatus::Interrupted => message.calls().to_vec(),
+        };
+        record.message = message;
+        record.status = status;
+        record.error = progress.error.clone().filter(|_| status == MessageStatus::Failed);
+        self.transcript.finish(&record).await?;
+        for call in lost {
+            // Asked for in an answer that broke off: shown as what it is, never run.
+            gate::record_unrun(&self.shared, &self.transcript, &record, call).await?;
+        }
+        progress.asking = Some(record);
+        Ok(())
+    }
+
+    async fn keep_result(&self, progress: &mut Progress, message: Message) -> Result<(), Fault> {
+        let session = self.transcript.session().await?;
+        let record = progress.record(&session, message, MessageStatus::Complete);
+        self.transcript.append(&record).await?;
+        progress.head = Some(record.id);
+        Ok(())
+    }
+
+    fn run_calls(&self, progress: &Progress, session: &Session, calls: Vec<ToolCall>) -> Calls {
+        let (sender, notices) = mpsc::channel(64);
+        let asking = progress.asking.as_ref();
+        let caller = Arc::new(Caller {
+            shared: Arc::clone(&self.shared),
+            transcript: Arc::clone(&self.transcript),
+            options: Arc::clone(&self.options),
+            origin: Origin::Model,
+            message: asking.map(|record| record.id.clone()),
+            model: asking
+                .and_then(|record| record.answer.as_ref())
+                .map_or_else(|| session.model.clone(), |meta| meta.model.clone()),
+            model_words: asking.map(|record| record.message.content.clone()).unwrap_or_default(),
+            effects: tokio::sync::Mutex::new(()),
+            notices: Some(sender),
+        });
+        let mut tasks = JoinSet::new();
+        for call in calls.clone() {
+            let caller = Arc::clone(&caller);
+            let stops = self.stops.clone();
+            let cancel = stops.add(&call.id, &self.stop);
+            tasks.spawn(async move {
+                let id = call.id.clone();
+                let outcome = gate::pass(caller, call, cancel).await;
+                stops.remove(&id);
+                outcome
+            });
+        }
+        Calls { tasks, notices, pending: calls }
+    }
+
+    fn ended(&self, outcome: Outcome, is_late: bool, progress: &Progress, rounds: u32) -> TurnEnd {
+        let (outcome, error) = match outcome {
+            Outcome::Done => (TurnOutcome::Done, None),
+            Outcome::Failed(error) => (TurnOutcome::Failed, Some(error)),
+            Outcome::Denied => (TurnOutcome::Denied, None),
+            Outcome::Stopped if is_late => {
+                let words = "The turn took longer than it may and was stopped. What had come is kept.";
+                (TurnOutcome::Failed, Some(Error::new(ErrorCode::Timeout, words)))
+            }
+            Outcome::Stopped => (TurnOutcome::Stopped, None),
+            Outcome::Limit(error) => (TurnOutcome::Limit, Some(error)),
+        };
+        self.end(outcome, progress, rounds, error)
+    }
+
+    fn end(&self, outcome: TurnOutcome, progress: &Progress, rounds: u32, error: Option<Error>) -> TurnEnd {
+        TurnEnd {
+            session_id: self.transcript.id().clone(),
+            outcome,
+            content: progress.content.clone(),
+            usage: progress.usage,
+            rounds,
+            error,
+            can_continue: outcome == TurnOutcome::Limit,
+        }
+    }
+}
+
+impl Work {
+    /// Waits for what the machine must know next; forever when nothing is under way.
+    async fn next_input(&mut self) -> Input {
+        match self {
+            Self::Nothing => std::future::pending().await,
+            Self::Round(round) => round.next_input().await,
+            Self::Calls(calls) => calls.next_input().await,
+        }
+    }
+
+    fn partial(&self) -> Option<Message> {
+        match self {
+            Self::Round(round) => Some(round.partial()),
+            Self::Nothing | Self::Calls(_) => None,
+        }
+    }
+}
+
+impl Calls {
+    async fn next_input(&mut self) -> Input {
+        tokio::select! {
+            biased;
+            Some(notice) = self.notices.recv() => match notice {
+                gate::Notice::Waiting(call) => Input::CallWaiting(call),
+                gate::Notice::Answered(call) => Input::CallAnswered(call),
+            },
+            Some(ended) = self.tasks.join_next() => match ended {
+                Ok(outcome) => {
+                    self.pending.retain(|call| call.id != outcome.result.tool_call_id);
+                    Input::CallEnded { result: outcome.result, then: outcome.then }
+                }
+                Err(broken) => self.broken(&broken),
+            },
+            else => std::future::pending().await,
+        }
+    }
+
+    /// A call's task broke: the gate itself has a fault. The ledger still says `running`; the turn ends.
+    fn broken(&mut self, broken: &tokio::task::JoinError) -> Input {
+        tracing::error!(%broken, "a call's task broke");
+        let error = Error::new(ErrorCode::Unknown, "A tool call broke inside Nod. Check its target before you go on.");
+        let Some(call) = self.pending.pop() else {
+            return Input::RoundFailed { partial: None, error };
+        };
+        let result = ToolResult {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            result: serde_json::json!({"success": false, "error": error.message, "code": "IO_ERROR"}),
+            summary: None,
+            success: false,
+            error: Some(error.message.clone()),
+            duration_ms: 0,
+            timestamp: call.timestamp,
+        };
+        Input::CallEnded { result, then: AfterCall::Fail(error) }
+    }
+}
+
+impl Progress {
+    fn new(head: Option<MessageId>) -> Self {
+        Self { head, asking: None, usage: TokenUsage::default(), content: String::new(), error: None }
+    }
+
+    /// A record at the end of the branch.
+    fn record(&self, session: &Session, message: Message, status: MessageStatus) -> MessageRecord {
+        MessageRecord {
+            id: MessageId::new(unique("msg_")),
+            session: session.id.clone(),
+            parent: self.head.clone(),
+            message,
+            status,
+            answer: None,
+            error: None,
+            version: (1, 1),
+        }
+    }
+
+    fn add(&mut self, usage: TokenUsage) {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+        };
+        self.usage = TokenUsage {
+            input_tokens: self.usage.input_tokens + usage.input_tokens,
+            output_tokens: self.usage.output_tokens + usage.output_tokens,
+            total_tokens: self.usage.total_tokens + usage.total_tokens,
+            reasoning_tokens: sum(self.usage.reasoning_tokens, usage.reasoning_tokens),
+            cache_hit_tokens: sum(self.usage.cache_hit_tokens, usage.cache_hit_tokens),
+            cache_miss_tokens: sum(self.usage.cache_miss_tokens, usage.cache_miss_tokens),
+        };
+    }
+}
+
+/// How an answer ended, by what ended it.
+fn status_of(input: &Input) -> MessageStatus {
+    match input {
+        Input::RoundFailed { .. } => MessageStatus::Failed,
+        Input::Stop { .. } => MessageStatus::Stopped,
+        Input::Start
+        | Input::FirstEvent
+        | Input::RoundEnded(_)
+        | Input::CallWaiting(_)
+        | Input::CallAnswered(_)
+        | Input::CallEnded { .. }
+        | Input::Compressed => MessageStatus::Complete,
+    }
+}
+
+async fn until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
