@@ -35,6 +35,6 @@ impl From<Fault> for Event {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
-        Self::new("fault-store", error.to_string())
+        Self { key: error.key(), args: error.args(), detail: error.to_string() }
     }
 }

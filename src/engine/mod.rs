@@ -1,8 +1,41 @@
 //! The imperative shell: owns the runtime, spawns, waits; one task per live session.
 //!
-//! `turn` drives the agent machine, `gate` is the one way to a tool, `confirm` keeps the questions, `inbox` carries events to
-//! the front end. Nothing here draws.
+//! A front end sends a `Command` and reads `Event`s from its `Inbox`. `dispatch` takes commands in their order, `turn`
+//! drives the agent machine, `round` asks the model, `gate` is the one way to a tool, `confirm` keeps the questions,
+//! `transcript` is what front ends see of a session. Nothing here draws.
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::disallowed_types,
+        clippy::disallowed_methods,
+        reason = "the room that spawns, reads the clock and shares state between its tasks"
+    )
+)]
 
+mod coercion;
+mod complete;
+mod confirm;
+mod dispatch;
+mod export;
+mod fault;
+mod gate;
+mod inbox;
 mod instance;
+mod logging;
+mod model;
+mod provider;
+mod request;
+mod round;
+mod session;
+mod setting;
+mod shared;
+mod start;
+mod transcript;
+mod turn;
 
+pub use export::markdown;
+pub use inbox::{Inbox, Wake};
 pub use instance::{Claim, Handover, Ownership, Reply, Running, Visitor, claim};
+pub use logging::{LogGuard, start_logging};
+pub use provider::{ConfiguredProviders, ProviderSource};
+pub use start::{Detection, Engine, EngineOptions, Handle, QueueFull, StartError, Storage, system_clock};

@@ -123,13 +123,15 @@ impl Round {
         self.message(None)
     }
 
-    /// The record of the answer with its numbers, for `Transcript::finish`.
-    pub(super) fn record(&self) -> &MessageRecord {
-        &self.parts.record
+    /// The record of the answer with its numbers; aborts what is still under way.
+    pub(super) fn into_record(mut self) -> MessageRecord {
+        let answer = self.parts.record.answer.take().unwrap_or_else(|| self.meta(None, FinishReason::Stop));
+        self.parts.record.answer = Some(answer);
+        self.parts.record
     }
 
     /// Who answered, and at what cost so far.
-    pub(super) fn meta(&self, response: Option<&Response>, finish_reason: FinishReason) -> AnswerMeta {
+    fn meta(&self, response: Option<&Response>, finish_reason: FinishReason) -> AnswerMeta {
         let now = self.parts.shared.now();
         let answerer = &self.parts.answerer;
         AnswerMeta {

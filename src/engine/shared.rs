@@ -17,18 +17,19 @@ use super::confirm::Confirms;
 use super::fault::Fault;
 use super::inbox::Hub;
 use super::provider::ProviderSource;
+use super::request::KnownModels;
 
 /// One engine's parts. Shared by all its tasks.
 pub(super) struct Shared {
     pub(super) store: Store,
     pub(super) hub: Arc<Hub>,
     pub(super) confirms: Confirms,
+    pub(super) models: KnownModels,
     pub(super) settings: watch::Sender<Settings>,
     pub(super) providers: Arc<dyn ProviderSource>,
     pub(super) tools: Vec<Arc<dyn Tool>>,
     pub(super) clock: Clock,
     pub(super) helper: PathBuf,
-    pub(super) data_dir: PathBuf,
     pub(super) surroundings: Surroundings,
     /// What runs beside the sessions: downloads, searches, lists of models.
     pub(super) errands: TaskTracker,

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AfterCall, Effect, Input, Machine, Outcome, TurnConfig};
 use crate::ir::{
-    CallId, Error, ErrorCode, FinishReason, Image, Message, MessageId, MessageRecord, MessageStatus, Role, Session,
+    CallId, Error, ErrorCode, Image, Message, MessageId, MessageRecord, MessageStatus, Role, Session,
     State, TokenUsage, ToolCall, ToolResult,
 };
 use crate::policy::Origin;
@@ -19,7 +19,7 @@ use crate::port::{Event, TurnEnd, TurnOptions, TurnOutcome};
 use super::fault::Fault;
 use super::gate::{self, Caller};
 use super::request;
-use super::round::Round;
+use super::round::{Delivery, Round, RoundParts};
 use super::session::title_from;
 use super::shared::{Shared, unique};
 use super::transcript::Transcript;
@@ -69,6 +69,8 @@ pub(super) struct Turn {
 enum Work {
     Nothing,
     Round(Box<Round>),
+    /// An answer that could not even be asked for.
+    Unsent { record: Box<MessageRecord>, error: Option<Error> },
     Calls(Calls),
 }
 
@@ -181,12 +183,12 @@ impl Turn {
         let record = progress.record(session, message, MessageStatus::Complete);
         self.transcript.append(&record).await?;
         progress.head = Some(record.id);
+        self.shared.store.save_draft(&session.id, "").await?;
         self.transcript
             .change(|session| {
                 if session.title.is_empty() {
                     session.title = title;
                 }
-                session.draft.clear();
             })
             .await
     }
@@ -199,17 +201,16 @@ impl Turn {
         self.transcript.begin_answer(&record).await?;
         progress.head = Some(record.id.clone());
         Ok(match prepared {
-            Ok(prepared) => Work::Round(Box::new(Round::send(prepared.into_parts(
-                Arc::clone(&self.shared),
-                Arc::clone(&self.transcript),
+            Ok(prepared) => Work::Round(Box::new(Round::send(RoundParts {
+                shared: Arc::clone(&self.shared),
+                transcript: Arc::clone(&self.transcript),
                 record,
-            )))),
-            Err(error) => Work::Round(Box::new(Round::failed_to_start(
-                Arc::clone(&self.shared),
-                Arc::clone(&self.transcript),
-                record,
-                error,
-            ))),
+                request: prepared.request,
+                answerer: prepared.answerer,
+                fallback: prepared.fallback,
+                delivery: if self.options.is_unstreamed { Delivery::Whole } else { Delivery::Streamed },
+            }))),
+            Err(error) => Work::Unsent { record: Box::new(record), error: Some(error) },
         })
     }
 
@@ -221,11 +222,14 @@ impl Turn {
         message: Message,
         status: MessageStatus,
     ) -> Result<(), Fault> {
-        let Work::Round(round) = std::mem::replace(work, Work::Nothing) else { return Ok(()) };
-        let mut record = round.record().clone();
-        record.answer.get_or_insert_with(|| round.meta(None, FinishReason::Stop));
-        progress.add(round.usage());
-        drop(round);
+        let mut record = match std::mem::replace(work, Work::Nothing) {
+            Work::Round(round) => {
+                progress.add(round.usage());
+                round.into_record()
+            }
+            Work::Unsent { record, .. } => *record,
+            Work::Nothing | Work::Calls(_) => return Ok(()),
+        };
         progress.content.clone_from(&message.content);
         let lost: Vec<ToolCall> = match status {
             MessageStatus::Complete => Vec::new(),
@@ -319,6 +323,10 @@ impl Work {
         match self {
             Self::Nothing => std::future::pending().await,
             Self::Round(round) => round.next_input().await,
+            Self::Unsent { record, error } => match error.take() {
+                Some(error) => Input::RoundFailed { partial: Some(record.message.clone()), error },
+                None => std::future::pending().await,
+            },
             Self::Calls(calls) => calls.next_input().await,
         }
     }
@@ -326,6 +334,7 @@ impl Work {
     fn partial(&self) -> Option<Message> {
         match self {
             Self::Round(round) => Some(round.partial()),
+            Self::Unsent { record, .. } => Some(record.message.clone()),
             Self::Nothing | Self::Calls(_) => None,
         }
     }

@@ -1,0 +1,441 @@
+//! Takes commands in their order and owns what lives beyond one command: the live sessions and the downloads.
+//!
+//! Nothing in here waits long: what may is sent on an errand, or is a session's own task.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::ir::{Image, Session, SessionId, ToolCall};
+use crate::policy::Origin;
+use crate::port::{Command, Event, TurnOptions, TurnOutcome};
+
+use super::confirm::Answered;
+use super::fault::Fault;
+use super::gate::{self, Caller};
+use super::model::Pulls;
+use super::shared::Shared;
+use super::start::Detection;
+use super::transcript::Transcript;
+use super::turn::{Begin, CallStops, Turn};
+use super::{complete, export, model, session, setting};
+
+/// Messages of one session that may wait for the running turn.
+const QUEUE: usize = 32;
+/// How long running turns may take to stop when the engine ends.
+const STOPPING: Duration = Duration::from_secs(2);
+/// How long the store may take to write what is left.
+const CLOSING: Duration = Duration::from_secs(5);
+/// Most hits of a search.
+const HITS: usize = 50;
+
+pub(super) struct Dispatcher {
+    shared: Arc<Shared>,
+    sessions: HashMap<SessionId, Live>,
+    pulls: Pulls,
+    detection: Detection,
+    ended: mpsc::Sender<(SessionId, Option<TurnOutcome>)>,
+    ends: mpsc::Receiver<(SessionId, Option<TurnOutcome>)>,
+}
+
+/// A session that somebody has looked at since the start.
+struct Live {
+    transcript: Arc<Transcript>,
+    queue: VecDeque<Waiting>,
+    running: Option<Running>,
+}
+
+/// What a session is doing.
+struct Running {
+    stop: CancellationToken,
+    stops: CallStops,
+    task: JoinHandle<()>,
+}
+
+/// A message that waits for the running turn to end.
+struct Waiting {
+    text: String,
+    images: Vec<Image>,
+    options: TurnOptions,
+}
+
+impl Dispatcher {
+    pub(super) fn new(shared: Arc<Shared>, detection: Detection) -> Self {
+        let (ended, ends) = mpsc::channel(64);
+        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), detection, ended, ends }
+    }
+
+    /// Serves until the engine shall end.
+    pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, quit: CancellationToken) {
+        session::purge(&self.shared).await;
+        if self.detection == Detection::AtStart {
+            model::refresh(&self.shared, None);
+        }
+        loop {
+            tokio::select! {
+                biased;
+                () = quit.cancelled() => break,
+                Some((session, outcome)) = self.ends.recv() => self.turn_ended(&session, outcome).await,
+                command = commands.recv() => match command {
+                    None | Some(Command::Quit) => break,
+                    Some(command) => {
+                        if let Err(fault) = self.take(command).await {
+                            self.shared.report(fault).await;
+                        }
+                    }
+                },
+            }
+        }
+        self.end().await;
+    }
+
+    async fn take(&mut self, command: Command) -> Result<(), Fault> {
+        let shared = Arc::clone(&self.shared);
+        match command {
+            Command::ListSessions => session::list(&shared).await,
+            Command::CreateSession => {
+                let id = session::create(&shared).await?;
+                self.transcript(&id).open().await
+            }
+            Command::OpenSession(id) => self.transcript(&id).open().await,
+            Command::LoadOlder { session, before } => self.transcript(&session).load_older(&before).await,
+            Command::RenameSession { session, title } => self.change(&session, |session| session.title = title).await,
+            Command::PinSession { session, pinned } => self.change(&session, |session| session.pinned = pinned).await,
+            Command::DeleteSession(id) => {
+                self.stop(&id);
+                session::delete(&shared, &id).await
+            }
+            Command::RestoreSession(id) => session::restore(&shared, &id).await,
+            Command::ForkSession { session, at } => {
+                let id = session::fork(&shared, &session, &at).await?;
+                self.transcript(&id).open().await
+            }
+            Command::ExportSession { session, path } => {
+                self.errand(async move { export::export(&shared, session, path).await });
+                Ok(())
+            }
+            Command::ImportSession { path } => {
+                let id = export::import(&shared, path).await?;
+                self.transcript(&id).open().await
+            }
+            Command::SetModel { session, provider, model } => {
+                setting::adopt_model(&shared, &provider, &model).await?;
+                self.change(&session, |session| (session.provider, session.model) = (provider, model)).await
+            }
+            Command::SetThinking { session, thinking } => {
+                self.change(&session, |session| session.thinking = thinking).await
+            }
+            Command::SetMode { session, mode } => self.change(&session, |session| session.mode = mode).await,
+            Command::AddFolder { session, path } => {
+                session::add_folder(&shared, &self.transcript(&session), path).await
+            }
+            Command::RemoveFolder { session, path } => {
+                session::remove_folder(&shared, &self.transcript(&session), &path).await
+            }
+            Command::SaveDraft { session, text } => Ok(shared.store.save_draft(&session, &text).await?),
+            Command::Send { session, text, images } => self.say(&session, text, images, TurnOptions::default()).await,
+            Command::Unqueue { session, index } => self.unqueue(&session, index).await,
+            Command::EditMessage { session, message, text } => {
+                self.must_be_idle(&session)?;
+                let images = session::before(&shared, &session, &message).await?;
+                self.begin(&session, Begin::Say { text, images }, TurnOptions::default());
+                Ok(())
+            }
+            Command::Regenerate { session, message } => {
+                self.must_be_idle(&session)?;
+                let rounds_done = session::step_back(&shared, &session, &message).await?;
+                self.begin(&session, Begin::Answer { rounds_done }, TurnOptions::default());
+                Ok(())
+            }
+            Command::SelectVersion { session, message, version } => {
+                self.must_be_idle(&session)?;
+                session::select_version(&shared, &session, &message, version).await?;
+                self.transcript(&session).open().await
+            }
+            Command::DeleteMessage { session, message } => {
+                self.must_be_idle(&session)?;
+                session::before(&shared, &session, &message).await?;
+                self.transcript(&session).open().await
+            }
+            Command::Continue(id) => self.go_on(&id).await,
+            Command::Stop(id) => {
+                self.stop(&id);
+                Ok(())
+            }
+            Command::Answer { confirm, answer, decider } => {
+                let answered = Answered { answer, decider, at: shared.now() };
+                if !shared.confirms.answer(&confirm, answered) {
+                    tracing::info!(%confirm, "an answer came after its question was closed");
+                }
+                Ok(())
+            }
+            Command::RevokeRule { session, rule } => {
+                shared.store.revoke_rule(&rule).await?;
+                self.transcript(&session).show_rules().await
+            }
+            Command::LiftSensitive { session, path } => Ok(shared.store.lift(&session, &path).await?),
+            Command::RefreshModels { provider } => {
+                model::refresh(&shared, provider);
+                Ok(())
+            }
+            Command::PullModel { provider, model } => {
+                self.pulls.start(&shared, provider, model);
+                Ok(())
+            }
+            Command::CancelPull { provider, model } => {
+                self.pulls.stop(&provider, &model);
+                Ok(())
+            }
+            Command::SetSetting { key, value } => setting::set(&shared, &key, value).await,
+            Command::ResetSetting { key } => setting::reset(&shared, &key).await,
+            Command::Search { query, number } => {
+                self.errand(async move {
+                    let hits = shared.store.search(&query, HITS).await?;
+                    shared.publish(session::found(number, hits)).await;
+                    Ok(())
+                });
+                Ok(())
+            }
+            Command::CompletePath { session, prefix, number } => {
+                self.errand(async move { complete::complete(&shared, session, prefix, number).await });
+                Ok(())
+            }
+            Command::StopCall { session, call } => {
+                self.stop_call(&session, &call);
+                Ok(())
+            }
+            Command::RunTool { session, call, options } => self.run_tool(*session, call, options).await,
+            Command::RunTurn { session, text, images, options } => {
+                let id = session.id.clone();
+                session::keep(&shared, *session).await?;
+                self.say(&id, text, images, options).await
+            }
+            Command::Raise => {
+                shared.publish(Event::Raised).await;
+                Ok(())
+            }
+            // Taken by `run`.
+            Command::Quit => Ok(()),
+        }
+    }
+
+    fn live(&mut self, id: &SessionId) -> &mut Live {
+        self.sessions.entry(id.clone()).or_insert_with(|| Live {
+            transcript: Arc::new(Transcript::new(Arc::clone(&self.shared), id.clone())),
+            queue: VecDeque::new(),
+            running: None,
+        })
+    }
+
+    fn transcript(&mut self, id: &SessionId) -> Arc<Transcript> {
+        Arc::clone(&self.live(id).transcript)
+    }
+
+    async fn change(&mut self, id: &SessionId, change: impl FnOnce(&mut Session) + Send) -> Result<(), Fault> {
+        self.transcript(id).change(change).await.map(drop)
+    }
+
+    /// Runs beside everything else; a failure is reported when it comes.
+    fn errand(&self, work: impl Future<Output = Result<(), Fault>> + Send + 'static) {
+        let shared = Arc::clone(&self.shared);
+        self.shared.errands.spawn(async move {
+            if let Err(fault) = work.await {
+                shared.report(fault).await;
+            }
+        });
+    }
+
+    fn must_be_idle(&mut self, id: &SessionId) -> Result<(), Fault> {
+        if self.live(id).running.is_some() { Err(Fault::new("fault-busy", "")) } else { Ok(()) }
+    }
+
+    /// Says something now, or when the running turn has ended.
+    async fn say(
+        &mut self,
+        id: &SessionId,
+        text: String,
+        images: Vec<Image>,
+        options: TurnOptions,
+    ) -> Result<(), Fault> {
+        let live = self.live(id);
+        if live.queue.len() >= QUEUE {
+            return Err(Fault::new("fault-queue-full", ""));
+        }
+        live.queue.push_back(Waiting { text, images, options });
+        if live.running.is_some() {
+            self.shared.store.save_draft(id, "").await?;
+            self.show_queue(id).await;
+        } else {
+            self.next(id).await;
+        }
+        Ok(())
+    }
+
+    /// Begins a turn with what waits longest.
+    async fn next(&mut self, id: &SessionId) {
+        let live = self.live(id);
+        let Some(Waiting { text, images, options }) = live.queue.pop_front() else { return };
+        self.begin(id, Begin::Say { text, images }, options);
+        self.show_queue(id).await;
+    }
+
+    async fn unqueue(&mut self, id: &SessionId, index: usize) -> Result<(), Fault> {
+        self.live(id).queue.remove(index);
+        self.show_queue(id).await;
+        Ok(())
+    }
+
+    async fn show_queue(&mut self, id: &SessionId) {
+        let live = self.live(id);
+        let queued = live.queue.iter().map(|waiting| waiting.text.clone()).collect();
+        let transcript = Arc::clone(&live.transcript);
+        transcript.show_queue(queued).await;
+    }
+
+    /// After a limit: on with what there is. After a broken-off answer: another try. Else: with what waits.
+    async fn go_on(&mut self, id: &SessionId) -> Result<(), Fault> {
+        self.must_be_idle(id)?;
+        if !self.live(id).queue.is_empty() {
+            self.next(id).await;
+            return Ok(());
+        }
+        let rounds_done = session::pick_up(&self.shared, id).await?;
+        self.begin(id, Begin::Answer { rounds_done }, TurnOptions::default());
+        Ok(())
+    }
+
+    fn begin(&mut self, id: &SessionId, begin: Begin, options: TurnOptions) {
+        let (ended, session) = (self.ended.clone(), id.clone());
+        let shared = Arc::clone(&self.shared);
+        let live = self.live(id);
+        let (stop, stops) = (CancellationToken::new(), CallStops::default());
+        let turn = Turn {
+            shared,
+            transcript: Arc::clone(&live.transcript),
+            options: Arc::new(options),
+            stop: stop.clone(),
+            stops: stops.clone(),
+        };
+        let task = tokio::task::spawn(async move {
+            let guard = EndGuard { ended, session: Some(session) };
+            let outcome = Box::pin(turn.run(begin)).await;
+            guard.end(outcome).await;
+        });
+        live.running = Some(Running { stop, stops, task });
+    }
+
+    async fn run_tool(&mut self, session: Session, call: ToolCall, options: TurnOptions) -> Result<(), Fault> {
+        let id = session.id.clone();
+        self.must_be_idle(&id)?;
+        session::keep(&self.shared, session).await?;
+        let transcript = self.transcript(&id);
+        let (stop, stops) = (CancellationToken::new(), CallStops::default());
+        let caller = Arc::new(Caller {
+            shared: Arc::clone(&self.shared),
+            transcript,
+            options: Arc::new(options),
+            origin: Origin::CommandLine,
+            message: None,
+            model: String::new(),
+            model_words: String::new(),
+            effects: tokio::sync::Mutex::new(()),
+            notices: None,
+        });
+        let cancel = stops.add(&call.id, &stop);
+        let guard = EndGuard { ended: self.ended.clone(), session: Some(id.clone()) };
+        let task = tokio::task::spawn(async move {
+            let shared = Arc::clone(&caller.shared);
+            let session = caller.transcript.id().clone();
+            let outcome = gate::pass(caller, call, cancel).await;
+            let (call, result) = (Box::new(outcome.row), Box::new(outcome.result));
+            shared.publish(Event::ToolEnded { session, call, result }).await;
+            drop(guard);
+        });
+        self.live(&id).running = Some(Running { stop, stops, task });
+        Ok(())
+    }
+
+    fn stop(&mut self, id: &SessionId) {
+        if let Some(running) = &self.live(id).running {
+            running.stop.cancel();
+        }
+    }
+
+    fn stop_call(&mut self, id: &SessionId, call: &crate::ir::CallId) {
+        if let Some(running) = &self.live(id).running {
+            running.stops.stop(call);
+        }
+    }
+
+    /// What waits goes on after a turn that ended by itself. After a stop or a failure it waits for the person.
+    async fn turn_ended(&mut self, id: &SessionId, outcome: Option<TurnOutcome>) {
+        self.live(id).running = None;
+        match outcome {
+            Some(TurnOutcome::Done) => self.next_waiting(id).await,
+            Some(TurnOutcome::Failed | TurnOutcome::Denied | TurnOutcome::Stopped | TurnOutcome::Limit) | None => {}
+        }
+    }
+
+    async fn next_waiting(&mut self, id: &SessionId) {
+        if !self.live(id).queue.is_empty() {
+            self.next(id).await;
+        }
+    }
+
+    /// Stops everything, writes what is left, says goodbye. Bounded in time.
+    async fn end(mut self) {
+        let mut tasks = Vec::new();
+        for live in self.sessions.values_mut() {
+            if let Some(running) = live.running.take() {
+                running.stop.cancel();
+                tasks.push(running.task);
+            }
+        }
+        self.pulls.stop_all();
+        let all = futures_util::future::join_all(tasks);
+        if tokio::time::timeout(STOPPING, all).await.is_err() {
+            tracing::error!("a turn did not stop in time");
+        }
+        self.shared.errands.close();
+        if tokio::time::timeout(Duration::from_secs(1), self.shared.errands.wait()).await.is_err() {
+            tracing::warn!("an errand did not end in time");
+        }
+        match tokio::time::timeout(CLOSING, self.shared.store.clone().checkpoint_and_close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the store did not close well"),
+            Err(_) => tracing::error!("the store did not close in time"),
+        }
+        let goodbye = tokio::time::timeout(Duration::from_secs(1), self.shared.publish(Event::Ended));
+        if goodbye.await.is_err() {
+            tracing::warn!("a front end did not take the last event");
+        }
+        self.shared.hub.close();
+    }
+}
+
+/// Reports that a session is free again, whatever happened to its task.
+struct EndGuard {
+    ended: mpsc::Sender<(SessionId, Option<TurnOutcome>)>,
+    session: Option<SessionId>,
+}
+
+impl EndGuard {
+    async fn end(mut self, outcome: TurnOutcome) {
+        if let Some(session) = self.session.take() {
+            // The dispatcher is gone when the engine ends.
+            self.ended.send((session, Some(outcome))).await.ok();
+        }
+    }
+}
+
+impl Drop for EndGuard {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.ended.try_send((session, None)).ok();
+        }
+    }
+}

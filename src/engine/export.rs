@@ -1,0 +1,102 @@
+//! A session as a file: JSON that can be read back without loss, or Markdown for people.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::ir::{MessageId, MessageRecord, Role, SessionId};
+use crate::port::Event;
+use crate::store::SessionExport;
+
+use super::fault::Fault;
+use super::shared::Shared;
+
+/// Longer files are no exports of Nod, in bytes.
+const LONGEST: u64 = 1 << 30;
+
+/// Writes a session where the person wants it, by the path's extension.
+pub(super) async fn export(shared: &Shared, session: SessionId, path: PathBuf) -> Result<(), Fault> {
+    let export = shared.store.export(&session).await?;
+    let to = path.clone();
+    let written = tokio::task::spawn_blocking(move || write(&export, &to)).await;
+    match written {
+        Ok(Ok(())) => {
+            shared.publish(Event::Exported { session, path }).await;
+            Ok(())
+        }
+        Ok(Err(error)) => Err(file_fault("fault-export", &path, &error.to_string())),
+        Err(broken) => Err(file_fault("fault-export", &path, &broken.to_string())),
+    }
+}
+
+/// Reads an export back as a new session.
+pub(super) async fn import(shared: &Shared, path: PathBuf) -> Result<SessionId, Fault> {
+    let from = path.clone();
+    let read = tokio::task::spawn_blocking(move || read(&from)).await;
+    let export = match read {
+        Ok(Ok(export)) => export,
+        Ok(Err(error)) => return Err(file_fault("fault-import", &path, &error.to_string())),
+        Err(broken) => return Err(file_fault("fault-import", &path, &broken.to_string())),
+    };
+    Ok(shared.store.import(export).await?.id)
+}
+
+fn file_fault(key: &'static str, path: &Path, detail: &str) -> Fault {
+    Fault::new(key, detail).with("path", path.display().to_string())
+}
+
+fn write(export: &SessionExport, path: &Path) -> std::io::Result<()> {
+    let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    let text = if is_markdown { markdown(export) } else { serde_json::to_string_pretty(export)? };
+    // The person chose this very path in a dialog or on the command line.
+    std::fs::write(path, text)
+}
+
+fn read(path: &Path) -> std::io::Result<SessionExport> {
+    if std::fs::metadata(path)?.len() > LONGEST {
+        return Err(std::io::Error::other("the file is too long to be an export"));
+    }
+    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+}
+
+/// The shown branch of a session as Markdown.
+pub fn markdown(export: &SessionExport) -> String {
+    let mut text = format!("# {}\n", export.session.title);
+    for record in shown(export) {
+        let message = &record.message;
+        // Writing to a string cannot fail.
+        let _: std::fmt::Result = match (message.role, &message.tool_result) {
+            (Role::User, _) => write!(text, "\n## User\n\n{}\n", message.content),
+            (Role::Tool, Some(result)) => {
+                let json = serde_json::to_string_pretty(&result.result).unwrap_or_default();
+                let fence = "`".repeat(longest_run(&json).max(2) + 1);
+                write!(text, "\n### {}\n\n{fence}json\n{json}\n{fence}\n", result.tool_name)
+            }
+            (Role::Assistant | Role::System | Role::Tool, _) if message.content.is_empty() => Ok(()),
+            (Role::Assistant | Role::Tool, _) => write!(text, "\n## Assistant\n\n{}\n", message.content),
+            (Role::System, _) => write!(text, "\n## System\n\n{}\n", message.content),
+        };
+    }
+    text
+}
+
+/// The messages of the branch that ends at the session's head, oldest first.
+fn shown(export: &SessionExport) -> Vec<&MessageRecord> {
+    let by_id: std::collections::HashMap<&MessageId, &MessageRecord> =
+        export.messages.iter().map(|record| (&record.id, record)).collect();
+    let mut branch = Vec::new();
+    let mut next = export.session.head.as_ref();
+    while let Some(record) = next.and_then(|id| by_id.get(id)) {
+        branch.push(*record);
+        next = record.parent.as_ref();
+        if branch.len() > export.messages.len() {
+            break;
+        }
+    }
+    branch.reverse();
+    branch
+}
+
+/// The longest run of backticks, so that a fence can be longer.
+fn longest_run(text: &str) -> usize {
+    text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
+}

@@ -1,0 +1,103 @@
+//! Steps 7 to 9: a yes for this very plan, from a rule, a mode or the person, and its proof just before the effect.
+
+use tokio::sync::MutexGuard;
+
+use crate::ir::{Access, CallId, CallRecord, Code, Decider, Failure, RuleId, UnixMs, Verdict};
+use crate::policy::Decision;
+
+use super::examine::{blocking, count_hit, examine};
+use super::plan::Plan;
+use super::{Caller, Refusal, ask};
+
+/// A yes is good for this long.
+const FRESH_MS: u64 = 60_000;
+/// How often a target that keeps changing is looked at anew before the call is given up.
+const MOST_LOOKS: u32 = 5;
+
+/// A yes. Used up by one run, bound to one call and one plan.
+#[derive(Debug)]
+pub(super) struct Approval {
+    pub(super) call: CallId,
+    pub(super) plan_hash: String,
+    pub(super) by: Decider,
+    pub(super) rule: Option<RuleId>,
+    pub(super) at: UnixMs,
+}
+
+/// A call that may run now.
+pub(super) struct Cleared<'caller> {
+    pub(super) plan: Plan,
+    /// Held until the change is made.
+    pub(super) turn_to_change: Option<MutexGuard<'caller, ()>>,
+}
+
+impl Approval {
+    fn covers(&self, call: &CallId, plan: &Plan, now: UnixMs) -> bool {
+        self.call == *call && self.plan_hash == plan.hash && now.since(self.at) <= FRESH_MS
+    }
+}
+
+/// Examines a call until a fresh yes and an unchanged target come together, and asks where a yes is needed.
+pub(super) async fn approve<'caller>(
+    caller: &'caller Caller,
+    row: &mut CallRecord,
+) -> Result<Cleared<'caller>, Refusal> {
+    let mut approval: Option<Approval> = None;
+    for look in 0..MOST_LOOKS {
+        let plan = examine(caller, &row.call).await?;
+        row.call.args.clone_from(&plan.args);
+        row.args_hash.clone_from(&plan.facts.args_hash);
+        row.target = Some(plan.target()).filter(|target| !target.is_empty());
+        row.preview.clone_from(&plan.preview);
+        let now = caller.shared.now();
+        // A yes still holds where the new plan is the one that was approved: the same target in the same state, found
+        // by a way that has only become longer (its folder was missing and is there now).
+        let yes = match approval.take().filter(|yes| yes.covers(&row.call.id, &plan, now)) {
+            Some(yes) => yes,
+            None => match &plan.decision {
+                Decision::Allow { by, rule } => Approval {
+                    call: row.call.id.clone(),
+                    plan_hash: plan.hash.clone(),
+                    by: *by,
+                    rule: rule.clone(),
+                    at: now,
+                },
+                Decision::Ask { .. } => ask::ask(caller, row, &plan, look > 0).await?,
+                Decision::Deny { failure, by, .. } => return Err(Refusal::denied(failure.clone(), *by)),
+            },
+        };
+        row.verdict = Some(Verdict::Allowed);
+        row.decider = Some(yes.by);
+        let turn_to_change = match plan.facts.access {
+            Access::Write | Access::Delete => Some(caller.effects.lock().await),
+            Access::Read | Access::Execute => None,
+        };
+        let (plan, is_unchanged) = verify(plan, &yes).await?;
+        if is_unchanged && yes.covers(&row.call.id, &plan, caller.shared.now()) {
+            if let Some(rule) = &yes.rule {
+                count_hit(caller, rule).await;
+            }
+            return Ok(Cleared { plan, turn_to_change });
+        }
+        tracing::info!(tool = %row.call.name, "the target changed; looked at anew");
+        approval = Some(yes);
+    }
+    let words = "What is there keeps changing, so nothing was done. Look at it again before you try once more.";
+    Err(Failure::new(Code::TargetChanged, words).into())
+}
+
+/// Whether what was shown is still what is there, asked through the handles that will be used. A read that nobody was
+/// asked about was shown to nobody: its handle is proof enough.
+async fn verify(plan: Plan, yes: &Approval) -> Result<(Plan, bool), Failure> {
+    if plan.facts.access == Access::Read && yes.by == Decider::Mode {
+        return Ok((plan, true));
+    }
+    blocking(move || {
+        let mut is_unchanged = true;
+        for target in &plan.targets {
+            is_unchanged = is_unchanged && target.is_unchanged()?;
+        }
+        Ok((plan, is_unchanged))
+    })
+    .await?
+}

@@ -1,0 +1,182 @@
+//! Step 8: the question, and what the answer means.
+
+use crate::agent::AfterCall;
+use crate::ir::{
+    Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Preview, RuleId,
+};
+use crate::policy::{AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, proposals};
+use crate::port::{Answer, ConfirmRequest};
+
+use super::super::confirm::Answered;
+use super::super::shared::unique;
+use super::approval::Approval;
+use super::plan::Plan;
+use super::{Caller, Notice, Refusal, dry_run, examine};
+
+/// Asks the person about this plan and waits. Dropping the future closes the question.
+pub(super) async fn ask(
+    caller: &Caller,
+    row: &mut CallRecord,
+    plan: &Plan,
+    is_asked_anew: bool,
+) -> Result<Approval, Refusal> {
+    let Decision::Ask { reasons, rememberable } = plan.decision.clone() else {
+        return Err(Failure::new(Code::IoError, "Nothing was to be asked.").into());
+    };
+    if !caller.shared.hub.has_listeners() {
+        let words = "This needs a yes from the person, and nobody is there to give it.";
+        return Err(Refusal::denied(Failure::new(Code::ConfirmationRejected, words), Decider::Timeout));
+    }
+    let scopes = if rememberable { proposals(&plan.facts) } else { Vec::new() };
+    let request = question(caller, row, plan, reasons, scopes.clone(), is_asked_anew).await?;
+    row.status = CallStatus::Waiting;
+    caller.transcript.update_call(row).await.map_err(Failure::from)?;
+
+    let mut rules_changed = caller.transcript.watch_rules();
+    let mut ticket = caller.shared.confirms.ask(&caller.shared.hub, request).await;
+    notify(caller, Notice::Waiting(row.call.id.clone())).await;
+    let verdict = loop {
+        tokio::select! {
+            answered = ticket.answer() => break match answered {
+                Some(answered) => judge(caller, row, plan, &scopes, answered).await,
+                None => {
+                    let words = "The question was closed without an answer, which means no.";
+                    Err(Refusal::denied(Failure::new(Code::ConfirmationRejected, words), Decider::Timeout))
+                }
+            },
+            Ok(()) = rules_changed.changed() => {
+                // An answer to another question may have made a rule that covers this one.
+                if let Some(verdict) = judge_by_rules(caller, row, plan).await {
+                    break verdict;
+                }
+            }
+        }
+    };
+    ticket.close().await;
+    notify(caller, Notice::Answered(row.call.id.clone())).await;
+    verdict
+}
+
+async fn question(
+    caller: &Caller,
+    row: &CallRecord,
+    plan: &Plan,
+    reasons: Vec<AskReason>,
+    scopes: Vec<RuleScope>,
+    is_asked_anew: bool,
+) -> Result<ConfirmRequest, Failure> {
+    let session = examine::session(caller).await?;
+    let target = plan.targets.first();
+    let facts = plan.facts.targets.first();
+    let (folder, via_link) = match facts.map(|facts| (&facts.place, &facts.given)) {
+        Some((PathPlace::Inside { root, relative, resolved_relative }, given)) => {
+            let via_link = (relative != resolved_relative).then(|| given.clone());
+            (Some(root.display().to_string()), via_link)
+        }
+        Some((PathPlace::Outside, _)) | None => (None, None),
+    };
+    let dry_run = dry_run::dry_run(caller, &plan.facts, &scopes).await?;
+    Ok(ConfirmRequest {
+        id: ConfirmId::new(unique("ask_")),
+        session: session.id,
+        session_title: session.title,
+        model: caller.model.clone(),
+        call: row.call.clone(),
+        access: plan.facts.access,
+        risk: plan.def.risk_level,
+        target: target.map_or_else(|| plan.target(), |target| target.resolved().display().to_string()),
+        folder,
+        exists: target.is_some_and(|target| target.kind() != TargetKind::Missing),
+        unchanged_since_read: target
+            .filter(|target| target.kind() == TargetKind::File)
+            .and_then(|target| caller.transcript.is_as_read(target.resolved(), target.identity())),
+        via_link,
+        // Only what goes to the trash can be taken back; the journal of changes is not there yet.
+        undoable: plan.facts.access == Access::Delete,
+        reasons,
+        preview: plan.preview.clone().unwrap_or(Preview::Nothing),
+        model_words: caller.model_words.clone(),
+        rule_proposals: scopes,
+        dry_run,
+        asked_at: caller.shared.now(),
+        is_asked_anew,
+        plan_hash: plan.hash.clone(),
+    })
+}
+
+async fn judge(
+    caller: &Caller,
+    row: &mut CallRecord,
+    plan: &Plan,
+    scopes: &[RuleScope],
+    answered: Answered,
+) -> Result<Approval, Refusal> {
+    let Answered { answer, decider, at } = answered;
+    let yes =
+        Approval { call: row.call.id.clone(), plan_hash: plan.hash.clone(), by: decider, rule: None, at };
+    match answer {
+        Answer::AllowOnce => Ok(yes),
+        Answer::AllowInSession { scope } => {
+            // What was not offered is allowed once and remembered never.
+            if scopes.contains(&scope) {
+                remember(caller, scope).await;
+            }
+            Ok(yes)
+        }
+        Answer::Deny { reason } => {
+            let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+            let words = match &reason {
+                Some(reason) => format!("The person refused this call and says: {reason}"),
+                None => "The person refused this call. Do not try it again another way; ask what they want instead.".into(),
+            };
+            let refusal = Refusal::denied(Failure::new(Code::ConfirmationRejected, words), decider);
+            Err(Refusal { reason, ..refusal })
+        }
+        Answer::DenyAndStop => {
+            let failure = Failure::new(Code::ConfirmationRejected, "The person refused this call and stopped.");
+            Err(Refusal { then: AfterCall::Deny, ..Refusal::denied(failure, decider) })
+        }
+    }
+}
+
+/// A yes was given whatever happens here: a rule that cannot be kept only means that it is asked again next time.
+async fn remember(caller: &Caller, scope: RuleScope) {
+    let rule = Rule {
+        id: RuleId::new(unique("rule_")),
+        session: caller.transcript.id().clone(),
+        effect: RuleEffect::Allow,
+        scope,
+        made_by: RuleMaker::Modal,
+        created_at: caller.shared.now(),
+        hits: 0,
+    };
+    let made = match caller.shared.store.insert_rule(&rule).await {
+        Ok(()) => caller.transcript.show_rules().await,
+        Err(error) => Err(error.into()),
+    };
+    if let Err(fault) = made {
+        caller.shared.report(fault).await;
+    }
+}
+
+async fn judge_by_rules(caller: &Caller, row: &CallRecord, plan: &Plan) -> Option<Result<Approval, Refusal>> {
+    let rules = caller.shared.store.rules(caller.transcript.id()).await.ok()?;
+    match decide(&plan.facts, &rules) {
+        Decision::Ask { .. } => None,
+        Decision::Allow { by, rule } => Some(Ok(Approval {
+            call: row.call.id.clone(),
+            plan_hash: plan.hash.clone(),
+            by,
+            rule,
+            at: caller.shared.now(),
+        })),
+        Decision::Deny { failure, by, .. } => Some(Err(Refusal::denied(failure, by))),
+    }
+}
+
+async fn notify(caller: &Caller, notice: Notice) {
+    if let Some(notices) = &caller.notices {
+        // A turn that is over needs to know nothing.
+        notices.send(notice).await.ok();
+    }
+}

@@ -1,0 +1,208 @@
+//! Steps 1 to 6: what a call would do, found out without asking anybody and without changing anything.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::ir::{Access, Code, Failure, Session, ToolCall};
+use crate::policy::{CallFacts, CommandJudgement, Decision, Lexical, Origin, decide, judge_command, lexical};
+use crate::port::Settings;
+use crate::tool::schema::{MAX_ARGUMENT_BYTES, args_hash, parse_strict, validate};
+use crate::tool::{Limits, PreviewContext, Tool, ToolRequest};
+use crate::workspace::{Purpose, Root, Target, resolve, resolve_outside};
+
+use super::super::request::is_enabled;
+use super::plan::{self, Plan};
+use super::{Caller, Refusal};
+
+/// Finds out all that a decision needs, and decides.
+pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Refusal> {
+    let shared = &caller.shared;
+    let settings = shared.settings();
+    let session = caller.transcript.session().await.map_err(|fault| Failure::new(Code::IoError, fault.detail))?;
+
+    let tool = find(caller, call)?;
+    let def = tool.definition();
+    let args = arguments(caller.origin, call)?;
+    validate(&def, &args)?;
+    if !is_enabled(&def.name, &settings, &caller.options) {
+        let words = format!("The tool {} is switched off. The person can switch it on in Settings.", def.name);
+        return Err(Failure::new(Code::ToolNotEnabled, words).into());
+    }
+
+    let request = tool.parse(&args)?;
+    let folders: Vec<PathBuf> = session.folders.iter().map(PathBuf::from).collect();
+    let lifted = shared.store.lifted(&session.id).await.map_err(Failure::from)?;
+    let places = judge_text(caller, &request, &folders, &lifted)?;
+    let command = judge_line(caller, &request, tool.access(), &settings)?;
+
+    let (roots, targets) = blocking({
+        let request = request.clone();
+        let folders = folders.clone();
+        move || open(&request, &places, &folders)
+    })
+    .await??;
+
+    let facts = CallFacts {
+        origin: caller.origin,
+        tool: def.name.clone(),
+        access: tool.access(),
+        risk: def.risk_level,
+        mode: session.mode,
+        args_hash: args_hash(&args),
+        roots: folders,
+        surroundings: shared.surroundings.clone(),
+        targets: request
+            .paths
+            .iter()
+            .zip(&targets)
+            .map(|(wanted, target)| {
+                let mut facts = target.facts(&wanted.given);
+                facts.lifted = lifted.contains(&facts.resolved);
+                facts
+            })
+            .collect(),
+        command,
+        remember_commands: settings.safety.remember_commands,
+    };
+    let rules = shared.store.rules(&session.id).await.map_err(Failure::from)?;
+    let decision = decide(&facts, &rules);
+    if let Decision::Deny { failure, by, rule } = decision {
+        if let Some(rule) = rule {
+            count_hit(caller, &rule).await;
+        }
+        return Err(Refusal::denied(failure, by));
+    }
+
+    let asks = matches!(decision, Decision::Ask { .. });
+    let (targets, preview) = if asks || tool.access() != Access::Read {
+        preview(&tool, &args, targets, shared.limits()).await?
+    } else {
+        (targets, None)
+    };
+    let hash = plan::hash(caller.origin, &def.name, tool.access(), &args, &roots, &targets);
+    Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, hash })
+}
+
+pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {
+    if let Err(error) = caller.shared.store.count_rule_hit(rule).await {
+        tracing::warn!(%error, "a rule's hit was not counted");
+    }
+}
+
+/// Runs what may block on the disk off the engine's own threads. A panic there is a failure of this call alone.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|broken| {
+        tracing::error!(%broken, "looking at a call's target broke");
+        Failure::new(Code::IoError, "Looking at the target broke inside Nod; nothing was changed.")
+    })
+}
+
+fn find(caller: &Caller, call: &ToolCall) -> Result<Arc<dyn Tool>, Failure> {
+    let tools = &caller.shared.tools;
+    tools.iter().find(|tool| tool.definition().name == call.name).cloned().ok_or_else(|| {
+        let names: Vec<_> = tools.iter().map(|tool| tool.definition().name).collect();
+        let words = format!("There is no tool named {}. There are: {}.", call.name, names.join(", "));
+        Failure::new(Code::ToolNotAvailable, words)
+    })
+}
+
+/// Step 1. A model's arguments were mended before; a person's are parsed here as they were typed. Nothing is mended here.
+fn arguments(origin: Origin, call: &ToolCall) -> Result<Value, Failure> {
+    if let (Origin::CommandLine, Some(raw)) = (origin, &call.raw_args) {
+        return parse_strict(raw, MAX_ARGUMENT_BYTES);
+    }
+    if let Some(problem) = &call.parse_error {
+        let words = format!("The arguments could not be read: {problem}. Send one JSON object that fits the schema.");
+        return Err(Failure::new(Code::InvalidArguments, words));
+    }
+    if call.args.to_string().len() > MAX_ARGUMENT_BYTES {
+        let words = format!("The arguments are longer than {MAX_ARGUMENT_BYTES} bytes.");
+        return Err(Failure::new(Code::ContentTooLarge, words));
+    }
+    Ok(call.args.clone())
+}
+
+/// Step 4 for paths: before the disk is touched.
+fn judge_text(
+    caller: &Caller,
+    request: &ToolRequest,
+    folders: &[PathBuf],
+    lifted: &[PathBuf],
+) -> Result<Vec<Lexical>, Failure> {
+    let mut places = Vec::with_capacity(request.paths.len());
+    for wanted in &request.paths {
+        let place = lexical(&wanted.given, folders, lifted, &caller.shared.surroundings)?;
+        if matches!(place, Lexical::Outside { .. }) && wanted.purpose != Purpose::Read {
+            let words = format!("Changes are made inside the allowed folders only. Path: {}", wanted.given);
+            return Err(Failure::new(Code::PathOutOfScope, words));
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
+/// Step 4 for commands.
+fn judge_line(
+    caller: &Caller,
+    request: &ToolRequest,
+    access: Access,
+    settings: &Settings,
+) -> Result<Option<CommandJudgement>, Failure> {
+    let Some(line) = &request.command else { return Ok(None) };
+    let judgement = judge_command(line);
+    if let CommandJudgement::Denied { reason } = &judgement {
+        return Err(Failure::new(Code::CommandDenied, reason.clone()));
+    }
+    // The kernel does not confine commands yet.
+    if access == Access::Execute && settings.safety.never_unconfined && !caller.options.allow_unconfined {
+        let words = "Commands cannot be confined on this computer yet, and running them unconfined is not allowed. \
+                     The person can allow it in Settings, or with --allow-unconfined for one run.";
+        return Err(Failure::new(Code::UnconfinedDenied, words));
+    }
+    Ok(Some(judgement))
+}
+
+/// Step 5: every path once, beneath its opened folder.
+fn open(request: &ToolRequest, places: &[Lexical], folders: &[PathBuf]) -> Result<(Vec<Root>, Vec<Target>), Failure> {
+    let opened: Vec<Result<Root, Failure>> =
+        folders.iter().map(|folder| Root::open(folder).map_err(Failure::from)).collect();
+    let mut targets = Vec::with_capacity(places.len());
+    for (wanted, place) in request.paths.iter().zip(places) {
+        targets.push(match place {
+            Lexical::Inside { root, relative } => match opened.get(*root) {
+                Some(Ok(root)) => resolve(root, relative, wanted.purpose)?,
+                Some(Err(failure)) => return Err(failure.clone()),
+                None => return Err(Failure::new(Code::PathOutOfScope, "The path lies in no allowed folder.")),
+            },
+            Lexical::Outside { absolute } => resolve_outside(absolute)?,
+        });
+    }
+    // A command starts in the first folder and may write in all of them: none may be left out unseen.
+    let roots = if request.command.is_some() {
+        opened.into_iter().collect::<Result<Vec<_>, _>>()?
+    } else {
+        opened.into_iter().flatten().collect()
+    };
+    Ok((roots, targets))
+}
+
+async fn preview(
+    tool: &Arc<dyn Tool>,
+    args: &Value,
+    targets: Vec<Target>,
+    limits: Limits,
+) -> Result<(Vec<Target>, Option<crate::ir::Preview>), Failure> {
+    let (tool, args) = (Arc::clone(tool), args.clone());
+    blocking(move || {
+        let preview = tool.preview(&args, &targets, &PreviewContext { limits })?;
+        Ok((targets, Some(preview)))
+    })
+    .await?
+}
+
+/// The session that a question names.
+pub(super) async fn session(caller: &Caller) -> Result<Session, Failure> {
+    caller.transcript.session().await.map_err(|fault| Failure::new(Code::IoError, fault.detail))
+}

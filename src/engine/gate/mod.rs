@@ -1,0 +1,242 @@
+//! The one way to a tool. Every call of every kind goes through [`pass`], in this order: arguments, schema, switched on,
+//! policy on the text, resolve by handle, policy on what it resolved to, is a yes needed, confirmation, verify, ledger row,
+//! run with that handle, result filtered, ledger completed.
+//!
+//! Nothing fails open: what cannot be judged, asked or recorded is not run. Only `run` issues a `Permit`.
+
+mod approval;
+mod ask;
+mod dry_run;
+mod examine;
+mod filter;
+mod plan;
+mod run;
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{AfterCall, cancelled_words};
+use crate::ir::{
+    CallId, CallRecord, CallStatus, Code, Decider, Failure, MessageId, MessageRecord, ToolCall, ToolResult, Verdict,
+};
+use crate::policy::Origin;
+use crate::port::TurnOptions;
+
+use super::fault::Fault;
+use super::shared::Shared;
+use super::transcript::Transcript;
+
+/// Who calls, from where.
+pub(super) struct Caller {
+    pub(super) shared: Arc<Shared>,
+    pub(super) transcript: Arc<Transcript>,
+    pub(super) options: Arc<TurnOptions>,
+    pub(super) origin: Origin,
+    /// The message that asks for the calls.
+    pub(super) message: Option<MessageId>,
+    /// The model that asks; empty for the command line.
+    pub(super) model: String,
+    /// The model's own words before the calls.
+    pub(super) model_words: String,
+    /// Held while files are changed: one change after the other.
+    pub(super) effects: tokio::sync::Mutex<()>,
+    /// Where the turn hears that a call waits.
+    pub(super) notices: Option<mpsc::Sender<Notice>>,
+}
+
+/// What a turn must know while a call is at the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Notice {
+    Waiting(CallId),
+    Answered(CallId),
+}
+
+/// A call that is over.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) result: ToolResult,
+    pub(super) then: AfterCall,
+    /// Its row of the ledger.
+    pub(super) row: CallRecord,
+}
+
+/// Why a call is not run.
+#[derive(Debug)]
+struct Refusal {
+    failure: Failure,
+    status: CallStatus,
+    decider: Option<Decider>,
+    /// The person's words.
+    reason: Option<String>,
+    then: AfterCall,
+}
+
+/// Lets a call through, or not. Never fails: whatever happens is a result for the model and a row of the ledger.
+pub(super) async fn pass(caller: Arc<Caller>, call: ToolCall, cancel: CancellationToken) -> Outcome {
+    let mut row = new_row(&caller, call);
+    if let Err(error) = caller.transcript.insert_call(&row).await {
+        let failure = Failure::new(Failure::from(error).code, "The call could not be recorded, so it was not run.");
+        return refused(&caller, row, failure.into()).await;
+    }
+    let judged = tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Refusal::cancelled(&caller)),
+        judged = approval::approve(&caller, &mut row) => judged,
+    };
+    match judged {
+        Ok(cleared) => run::run(&caller, row, cleared, cancel).await,
+        Err(refusal) => refused(&caller, row, refusal).await,
+    }
+}
+
+/// Records a call that was asked for in an answer that broke off: it is never run.
+pub(super) async fn record_unrun(
+    shared: &Shared,
+    transcript: &Transcript,
+    asking: &MessageRecord,
+    call: ToolCall,
+) -> Result<(), Fault> {
+    let now = shared.now();
+    let row = CallRecord {
+        args_hash: crate::tool::schema::args_hash(&call.args),
+        call,
+        session: asking.session.clone(),
+        message: Some(asking.id.clone()),
+        status: CallStatus::Cancelled,
+        target: None,
+        verdict: None,
+        decider: None,
+        reason: None,
+        preview: None,
+        result: None,
+        created_at: now,
+        started_at: None,
+        finished_at: Some(now),
+    };
+    Ok(transcript.insert_call(&row).await?)
+}
+
+fn new_row(caller: &Caller, call: ToolCall) -> CallRecord {
+    CallRecord {
+        args_hash: crate::tool::schema::args_hash(&call.args),
+        call,
+        session: caller.transcript.id().clone(),
+        message: caller.message.clone(),
+        status: CallStatus::Pending,
+        target: None,
+        verdict: None,
+        decider: None,
+        reason: None,
+        preview: None,
+        result: None,
+        created_at: caller.shared.now(),
+        started_at: None,
+        finished_at: None,
+    }
+}
+
+/// The end of a call that was not run.
+async fn refused(caller: &Caller, mut row: CallRecord, refusal: Refusal) -> Outcome {
+    let Refusal { failure, status, decider, reason, then } = refusal;
+    row.status = status;
+    row.reason = reason;
+    if status == CallStatus::Denied {
+        row.verdict = Some(Verdict::Denied);
+        row.decider = decider;
+    }
+    tracing::info!(tool = %row.call.name, code = failure.code.as_str(), ?decider, "a call was not run");
+    let value = json!({"success": false, "error": failure.message, "code": failure.code.as_str()});
+    complete(caller, row, value, 0, then).await
+}
+
+/// Keeps the result, in the ledger and for the model.
+async fn complete(
+    caller: &Caller,
+    mut row: CallRecord,
+    value: serde_json::Value,
+    duration_ms: u64,
+    then: AfterCall,
+) -> Outcome {
+    let now = caller.shared.now();
+    let result = ToolResult {
+        tool_call_id: row.call.id.clone(),
+        tool_name: row.call.name.clone(),
+        summary: filter::for_model(&value),
+        success: value.get("success").and_then(serde_json::Value::as_bool).unwrap_or(false),
+        error: value.get("error").and_then(serde_json::Value::as_str).map(str::to_owned),
+        result: value,
+        duration_ms,
+        timestamp: now,
+    };
+    row.finished_at = Some(now);
+    row.result = Some(result.clone());
+    if let Err(error) = caller.transcript.update_call(&row).await {
+        // What happened has happened: the model and the person get to know it, and the row reads "unknown" at the next start.
+        tracing::error!(%error, "the end of a call could not be recorded");
+        caller.shared.report(error.into()).await;
+    }
+    Outcome { result, then, row }
+}
+
+impl Refusal {
+    fn denied(failure: Failure, decider: Decider) -> Self {
+        Self { failure, status: CallStatus::Denied, decider: Some(decider), reason: None, then: AfterCall::GoOn }
+    }
+
+    fn cancelled(caller: &Caller) -> Self {
+        Self {
+            failure: Failure::new(Code::Cancelled, cancelled_words(caller.shared.language())),
+            status: CallStatus::Cancelled,
+            decider: None,
+            reason: None,
+            then: AfterCall::GoOn,
+        }
+    }
+}
+
+/// A failure found out before anybody was asked: a refusal by the rules of the house, or a call that makes no sense.
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        let is_denial = match failure.code {
+            Code::ToolNotEnabled
+            | Code::PathOutOfScope
+            | Code::AbsolutePathDenied
+            | Code::SensitivePathDenied
+            | Code::BlockedPathDenied
+            | Code::ProtectedPathDenied
+            | Code::SpecialFileDenied
+            | Code::CommandDenied
+            | Code::UnconfinedDenied
+            | Code::UrlDenied
+            | Code::ConfirmationRejected => true,
+            Code::InvalidArguments
+            | Code::ToolNotAvailable
+            | Code::ToolChanged
+            | Code::PathInvalid
+            | Code::PathNotFound
+            | Code::NotAFile
+            | Code::NotADirectory
+            | Code::DirectoryNotEmpty
+            | Code::FileTooLarge
+            | Code::BinaryFile
+            | Code::ContentTooLarge
+            | Code::EditNotFound
+            | Code::EditAmbiguous
+            | Code::TargetChanged
+            | Code::RateLimited
+            | Code::RequestExpired
+            | Code::Cancelled
+            | Code::TimedOut
+            | Code::IoError
+            | Code::NoSpace
+            | Code::PermissionDenied => false,
+        };
+        if is_denial {
+            return Self::denied(failure, Decider::BuiltIn);
+        }
+        Self { failure, status: CallStatus::Failed, decider: None, reason: None, then: AfterCall::GoOn }
+    }
+}

@@ -1,0 +1,81 @@
+//! A plan: everything that a yes would be a yes to, and the hash that binds them together.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::ir::{Access, Preview, ToolDef};
+use crate::policy::{CallFacts, Decision, Origin, TargetKind};
+use crate::sandbox::Tier;
+use crate::tool::Tool;
+use crate::tool::schema::canonical;
+use crate::workspace::{Root, Target};
+
+/// A call, examined: what it would do, to what, and what the rules say.
+pub(super) struct Plan {
+    pub(super) tool: Arc<dyn Tool>,
+    pub(super) def: ToolDef,
+    pub(super) args: Value,
+    pub(super) targets: Vec<Target>,
+    pub(super) roots: Vec<Root>,
+    pub(super) facts: CallFacts,
+    pub(super) decision: Decision,
+    /// `None` for a read that nobody is asked about.
+    pub(super) preview: Option<Preview>,
+    pub(super) hash: String,
+}
+
+impl Plan {
+    /// What it is about, as it is shown: the resolved target, or the command.
+    pub(super) fn target(&self) -> String {
+        match (self.targets.first(), &self.preview) {
+            (_, Some(Preview::Command(command))) => command.command.clone(),
+            (Some(target), _) => target.resolved().display().to_string(),
+            (None, _) => String::new(),
+        }
+    }
+}
+
+/// SHA-256 over origin, tool, canonical arguments, folders, resolved paths, identities and confinement, hex.
+pub(super) fn hash(origin: Origin, tool: &str, access: Access, args: &Value, roots: &[Root], targets: &[Target]) -> String {
+    let tier = match access {
+        Access::Execute => Some(Tier::Unconfined),
+        Access::Read | Access::Write | Access::Delete => None,
+    };
+    let folders: Vec<Value> = roots
+        .iter()
+        .map(|root| json!([root.path().display().to_string(), root.identity().device, root.identity().inode]))
+        .collect();
+    let plan = json!([
+        match origin {
+            Origin::Model => "model",
+            Origin::CommandLine => "command-line",
+        },
+        tool,
+        canonical(args),
+        folders,
+        targets.iter().map(fingerprint).collect::<Vec<_>>(),
+        tier,
+    ]);
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(plan.to_string().as_bytes()) {
+        // Writing to a string cannot fail.
+        let _: std::fmt::Result = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+/// Which object, in which state. A folder is the same folder whatever comes into it.
+fn fingerprint(target: &Target) -> Value {
+    let identity = target.identity();
+    let state = match target.kind() {
+        TargetKind::File | TargetKind::Link | TargetKind::Special => {
+            json!([identity.links, identity.bytes, identity.modified_ns.to_string()])
+        }
+        TargetKind::Missing | TargetKind::Folder => Value::Null,
+    };
+    let resolved = target.resolved().display().to_string();
+    json!([resolved, format!("{:?}", target.kind()), identity.device, identity.inode, identity.mount, state])
+}

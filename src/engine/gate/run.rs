@@ -1,0 +1,216 @@
+//! Steps 10 to 13: the ledger's row is committed, the tool runs with the handles that were checked, the row is completed.
+#![expect(clippy::disallowed_methods, reason = "the gate is what issues permits, and it measures how long a call ran")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{AfterCall, cancelled_words};
+use crate::ir::{Access, CallRecord, CallStatus, Code, Error, ErrorCode, Failure, RiskLevel};
+use crate::port::Event;
+use crate::tool::permit::Permit;
+use crate::tool::{Progress, RunContext, RunError};
+
+use super::approval::Cleared;
+use super::plan::Plan;
+use super::{Caller, Outcome, complete, refused};
+
+/// How long a stopped call may take to end before it is left behind.
+const GRACE: Duration = Duration::from_millis(900);
+/// Commands watch their own time-out; this is added to what a tool declares.
+const SLACK: Duration = Duration::from_secs(5);
+
+type Ran = Result<Result<Value, RunError>, JoinError>;
+
+/// How the run came to its end.
+enum Ended {
+    Itself(Ran),
+    /// It was told to stop and has not ended in time.
+    LeftBehind(JoinHandle<Result<Value, RunError>>),
+}
+
+/// Runs a cleared call.
+pub(super) async fn run(
+    caller: &Arc<Caller>,
+    mut row: CallRecord,
+    cleared: Cleared<'_>,
+    cancel: CancellationToken,
+) -> Outcome {
+    let Cleared { plan, turn_to_change } = cleared;
+    row.status = CallStatus::Running;
+    row.started_at = Some(caller.shared.now());
+    if let Err(error) = caller.transcript.update_call(&row).await {
+        let words = format!("The call could not be recorded, so it was not run. {error}");
+        let failure = Failure::new(Failure::from(error).code, words);
+        return refused(caller, row, failure.into()).await;
+    }
+    let allowed = Duration::from_millis(plan.def.timeout_ms) + SLACK;
+    let begun = Instant::now();
+    let touched = Touched::of(&plan);
+    let mut running = start(caller, &row, plan, cancel.clone()).await;
+    let mut is_late = false;
+    let ended = tokio::select! {
+        ran = &mut running => Ended::Itself(ran),
+        () = cancel.cancelled() => stop(running).await,
+        () = tokio::time::sleep(allowed) => {
+            is_late = true;
+            cancel.cancel();
+            stop(running).await
+        }
+    };
+    let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    drop(turn_to_change);
+    let (status, value, then) = match ended {
+        Ended::Itself(ran) => {
+            if matches!(ran, Ok(Ok(_))) {
+                touched.note(caller);
+            }
+            judge(caller, ran, is_late)
+        }
+        Ended::LeftBehind(running) => {
+            follow(caller, row.clone(), running);
+            let words = "It was stopped but has not ended yet: check the target before you go on.";
+            (CallStatus::Unknown, failed(&Failure::new(Code::Cancelled, words), Value::Null), AfterCall::GoOn)
+        }
+    };
+    row.status = status;
+    complete(caller, row, value, duration_ms, then).await
+}
+
+async fn start(
+    caller: &Arc<Caller>,
+    row: &CallRecord,
+    plan: Plan,
+    cancel: CancellationToken,
+) -> JoinHandle<Result<Value, RunError>> {
+    let shared = &caller.shared;
+    let lifted = shared.store.lifted(&row.session).await.unwrap_or_default();
+    let context = RunContext {
+        cancel,
+        limits: shared.limits(),
+        progress: reporter(caller, row),
+        helper: shared.helper.clone(),
+        surroundings: shared.surroundings.clone(),
+        lifted,
+    };
+    let permit = Permit::issue(row.call.id.clone(), plan.args, plan.targets, plan.roots, plan.hash);
+    let tool = plan.tool;
+    tokio::task::spawn_blocking(move || tool.run(permit, &context))
+}
+
+/// Live output for the front ends. What they cannot take in time is left out: the whole is in the result.
+fn reporter(caller: &Arc<Caller>, row: &CallRecord) -> Box<dyn Fn(Progress) + Send + Sync> {
+    let (sender, mut progress) = mpsc::channel(64);
+    let shared = Arc::clone(&caller.shared);
+    let (session, call) = (row.session.clone(), row.call.id.clone());
+    caller.shared.errands.spawn(async move {
+        while let Some(progress) = progress.recv().await {
+            let (session, call) = (session.clone(), call.clone());
+            let event = match progress {
+                Progress::Output { is_stderr, text } => Event::CallOutput { session, call, is_stderr, text },
+                Progress::Scanned { files } => Event::CallProgressed { session, call, files },
+            };
+            shared.publish(event).await;
+        }
+    });
+    Box::new(move |progress| {
+        sender.try_send(progress).ok();
+    })
+}
+
+async fn stop(mut running: JoinHandle<Result<Value, RunError>>) -> Ended {
+    match tokio::time::timeout(GRACE, &mut running).await {
+        Ok(ran) => Ended::Itself(ran),
+        Err(_) => Ended::LeftBehind(running),
+    }
+}
+
+fn judge(caller: &Caller, ran: Ran, is_late: bool) -> (CallStatus, Value, AfterCall) {
+    match ran {
+        Ok(Ok(value)) => (CallStatus::Succeeded, succeeded(value), AfterCall::GoOn),
+        Ok(Err(RunError { failure, details })) => {
+            let (status, failure) = match failure.code {
+                Code::Cancelled if is_late => {
+                    (CallStatus::Failed, Failure::new(Code::TimedOut, "It took longer than it may and was stopped."))
+                }
+                Code::Cancelled => {
+                    let words = cancelled_words(caller.shared.language());
+                    (CallStatus::Cancelled, Failure::new(Code::Cancelled, words))
+                }
+                _ => (CallStatus::Failed, failure),
+            };
+            (status, failed(&failure, details), AfterCall::GoOn)
+        }
+        Err(broken) => {
+            tracing::error!(%broken, "a tool broke");
+            let words = "The tool broke inside Nod while it ran: check its target before you go on.";
+            let error = Error::new(ErrorCode::Unknown, words);
+            let value = failed(&Failure::new(Code::IoError, words), Value::Null);
+            (CallStatus::Unknown, value, AfterCall::Fail(error))
+        }
+    }
+}
+
+/// When a call that was left behind ends after all, its row says how.
+fn follow(caller: &Arc<Caller>, mut row: CallRecord, running: JoinHandle<Result<Value, RunError>>) {
+    let caller = Arc::clone(caller);
+    let shared = Arc::clone(&caller.shared);
+    shared.errands.spawn(async move {
+        let (status, value, then) = judge(&caller, running.await, false);
+        row.status = status;
+        complete(&caller, row, value, 0, then).await;
+    });
+}
+
+fn succeeded(value: Value) -> Value {
+    with_first("success", Value::Bool(true), value)
+}
+
+fn failed(failure: &Failure, details: Value) -> Value {
+    let mut value = json!({"success": false, "error": failure.message, "code": failure.code.as_str()});
+    if let (Value::Object(fields), Value::Object(details)) = (&mut value, details) {
+        fields.extend(details);
+    }
+    value
+}
+
+fn with_first(name: &str, first: Value, rest: Value) -> Value {
+    let mut fields = Map::new();
+    fields.insert(name.to_owned(), first);
+    match rest {
+        Value::Object(rest) => fields.extend(rest.into_iter().filter(|(key, _)| key != name)),
+        Value::Null => {}
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            fields.insert("value".to_owned(), other);
+        }
+    }
+    Value::Object(fields)
+}
+
+/// What a call reads or changes, for "unchanged since it was read".
+struct Touched {
+    is_read: bool,
+    files: Vec<(std::path::PathBuf, crate::workspace::Identity)>,
+}
+
+impl Touched {
+    fn of(plan: &Plan) -> Self {
+        let is_read = plan.facts.access == Access::Read && plan.def.risk_level <= RiskLevel::Low;
+        let files = plan.targets.iter().map(|target| (target.resolved().to_path_buf(), target.identity())).collect();
+        Self { is_read, files }
+    }
+
+    fn note(&self, caller: &Caller) {
+        for (path, identity) in &self.files {
+            if self.is_read {
+                caller.transcript.note_read(path, *identity);
+            } else {
+                caller.transcript.forget_read(path);
+            }
+        }
+    }
+}

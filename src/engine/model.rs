@@ -1,0 +1,109 @@
+//! Lists of models and downloads, beside everything else.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::ir::{Error, ErrorCode};
+use crate::port::{Event, ModelsState};
+use crate::provider::PullProgress;
+
+use super::shared::Shared;
+
+/// Asks one provider, or all, for their models.
+pub(super) fn refresh(shared: &Arc<Shared>, provider: Option<String>) {
+    shared.models.forget();
+    let ids = provider.map_or_else(|| shared.providers.ids(&shared.settings()), |id| vec![id]);
+    for id in ids {
+        let shared = Arc::clone(shared);
+        shared.clone().errands.spawn(async move { list(&shared, id).await });
+    }
+}
+
+async fn list(shared: &Shared, id: String) {
+    shared.publish(Event::ModelsChanged { provider: id.clone(), state: ModelsState::Loading }).await;
+    let state = match shared.providers.provider(&id, None, &shared.settings()) {
+        Ok(provider) => provider.list_models().await.map_or_else(ModelsState::Failed, ModelsState::Ready),
+        Err(error) => ModelsState::Failed(error),
+    };
+    shared.publish(Event::ModelsChanged { provider: id, state }).await;
+}
+
+/// Downloads under way, by provider and model.
+#[derive(Default)]
+pub(super) struct Pulls {
+    running: HashMap<(String, String), CancellationToken>,
+}
+
+impl Pulls {
+    /// Starts a download; one that runs goes on.
+    pub(super) fn start(&mut self, shared: &Arc<Shared>, provider: String, model: String) {
+        self.running.retain(|_, token| !token.is_cancelled());
+        let key = (provider.clone(), model.clone());
+        if self.running.contains_key(&key) {
+            return;
+        }
+        let token = CancellationToken::new();
+        self.running.insert(key, token.clone());
+        let shared = Arc::clone(shared);
+        shared.clone().errands.spawn(async move {
+            let ended = tokio::select! {
+                ended = pull(&shared, &provider, &model) => ended,
+                () = token.cancelled() => {
+                    Err(Error::new(ErrorCode::UserAborted, "The download was stopped. What is here is kept."))
+                }
+            };
+            token.cancel();
+            let is_done = ended.is_ok();
+            let last = Event::PullProgressed {
+                provider: provider.clone(),
+                model,
+                status: if is_done { "success".to_owned() } else { String::new() },
+                completed_bytes: 0,
+                total_bytes: 0,
+                is_done,
+                error: ended.err(),
+            };
+            shared.publish(last).await;
+            if is_done {
+                shared.models.forget();
+                list(&shared, provider).await;
+            }
+        });
+    }
+
+    pub(super) fn stop(&mut self, provider: &str, model: &str) {
+        if let Some(token) = self.running.remove(&(provider.to_owned(), model.to_owned())) {
+            token.cancel();
+        }
+    }
+
+    pub(super) fn stop_all(&mut self) {
+        for (_, token) in self.running.drain() {
+            token.cancel();
+        }
+    }
+}
+
+async fn pull(shared: &Shared, id: &str, model: &str) -> Result<(), Error> {
+    let provider = shared.providers.provider(id, None, &shared.settings())?;
+    let (sender, mut progress) = mpsc::channel(16);
+    let report = async {
+        while let Some(PullProgress { status, completed_bytes, total_bytes }) = progress.recv().await {
+            let event = Event::PullProgressed {
+                provider: id.to_owned(),
+                model: model.to_owned(),
+                status,
+                completed_bytes,
+                total_bytes,
+                is_done: false,
+                error: None,
+            };
+            shared.publish(event).await;
+        }
+    };
+    let (ended, ()) = tokio::join!(provider.pull(model, sender), report);
+    ended
+}

@@ -1,0 +1,156 @@
+//! One request as it is sent: who answers, the history, the prompt, the tools.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::agent::{PromptParts, estimate_request, history_for_model, system_prompt};
+use crate::ir::{
+    Constraints, Error, ErrorCode, GenerationParams, ModelInfo, Request, RequestId, RequestMeta, Session, Support,
+    ToolDef,
+};
+use crate::port::{Event, Fallback, Settings, TurnOptions};
+
+use super::fault::Fault;
+use super::round::Answerer;
+use super::shared::Shared;
+use super::transcript::Transcript;
+
+/// A server that says nothing of its model within this time is not waited for: unknown is not a no.
+const INFO_WAIT: Duration = Duration::from_secs(3);
+
+/// What is known of models, so that each is asked for once.
+#[derive(Default)]
+pub(super) struct KnownModels(Mutex<HashMap<(String, String, String), ModelInfo>>);
+
+/// A request with those who may answer it.
+pub(super) struct Prepared {
+    pub(super) request: Request,
+    pub(super) answerer: Answerer,
+    pub(super) fallback: Option<Answerer>,
+}
+
+/// Builds the request of a round. The inner error stands in the transcript, the outer one is the store's.
+pub(super) async fn prepare(
+    shared: &Shared,
+    transcript: &Transcript,
+    options: &TurnOptions,
+    round: u32,
+) -> Result<Result<Prepared, Error>, Fault> {
+    let session = transcript.session().await?;
+    let settings = shared.settings();
+    let base_url = options.base_url.as_deref();
+    let answerer = match answerer(shared, &session.provider, &session.model, base_url, &settings) {
+        Ok(answerer) => answerer,
+        Err(error) => return Ok(Err(error)),
+    };
+    let info = shared.models.info(&answerer, base_url.unwrap_or_default()).await;
+    let branch = shared.store.branch(&session.id).await?;
+    let branch: Vec<_> = branch.into_iter().map(|record| (record.message, record.status)).collect();
+    let language = shared.language();
+    let can_call = info.as_ref().is_none_or(|info| info.supports_tool_calling != Support::No);
+    let tools = if can_call { enabled_tools(shared, &settings, options) } else { Vec::new() };
+    let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+    let own_prompt = session.system_prompt.as_deref().unwrap_or(&settings.models.system_prompt);
+    let request = Request {
+        meta: RequestMeta {
+            session_id: session.id.clone(),
+            iteration: round,
+            request_id: RequestId::new(""),
+            timestamp: shared.now(),
+            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        system_prompt: system_prompt(&PromptParts { language, folders: &session.folders, tools: &names, own_prompt }),
+        messages: history_for_model(&branch, language, shared.now()),
+        tools: (!tools.is_empty()).then_some(tools),
+        params: params(&session, &settings, options, info.as_ref()),
+        constraints: Some(Constraints { allowed_tools: options.tools.clone(), ..Constraints::default() }),
+    };
+    let measured = Event::ContextMeasured {
+        session: session.id.clone(),
+        estimated_tokens: estimate_request(&request),
+        context_window: info.map_or(0, |info| info.context_window),
+    };
+    shared.publish(measured).await;
+    let fallback = fallback(shared, options, &settings);
+    Ok(Ok(Prepared { request, answerer, fallback }))
+}
+
+/// The tools that a model may be told of.
+fn enabled_tools(shared: &Shared, settings: &Settings, options: &TurnOptions) -> Vec<ToolDef> {
+    let definitions = shared.tools.iter().map(|tool| tool.definition());
+    definitions.filter(|def| is_enabled(&def.name, settings, options)).collect()
+}
+
+/// Whether a tool may be called: by the settings, and by what the turn adds and leaves out.
+pub(super) fn is_enabled(tool: &str, settings: &Settings, options: &TurnOptions) -> bool {
+    let is_named = |names: &[String]| names.iter().any(|name| name == tool);
+    let is_wanted = options.tools.as_deref().is_none_or(is_named);
+    let is_off = !settings.tools.enabled || is_named(&settings.tools.disabled);
+    is_wanted && (!is_off || is_named(&options.enabled_tools))
+}
+
+fn answerer(
+    shared: &Shared,
+    provider: &str,
+    model: &str,
+    base_url: Option<&str>,
+    settings: &Settings,
+) -> Result<Answerer, Error> {
+    let provider = shared.providers.provider(provider, base_url, settings)?;
+    if model.is_empty() {
+        return Err(Error::new(ErrorCode::ModelNotFound, "No model is chosen for this chat. Choose one first."));
+    }
+    Ok(Answerer { provider, model: model.to_owned() })
+}
+
+fn fallback(shared: &Shared, options: &TurnOptions, settings: &Settings) -> Option<Answerer> {
+    let from_settings = || {
+        let provider = settings.models.fallback_provider.clone();
+        let model = settings.models.fallback_model.clone();
+        (!provider.is_empty()).then_some(Fallback { provider, model, base_url: None })
+    };
+    let chosen = options.fallback.clone().or_else(from_settings)?;
+    match answerer(shared, &chosen.provider, &chosen.model, chosen.base_url.as_deref(), settings) {
+        Ok(answerer) => Some(answerer),
+        Err(error) => {
+            tracing::warn!(%error, "the fallback cannot be used");
+            None
+        }
+    }
+}
+
+fn params(
+    session: &Session,
+    settings: &Settings,
+    options: &TurnOptions,
+    info: Option<&ModelInfo>,
+) -> GenerationParams {
+    let can_think = info.is_none_or(|info| info.supports_thinking != Support::No);
+    GenerationParams {
+        temperature: Some(settings.models.temperature),
+        stream: Some(!options.is_unstreamed),
+        thinking_enabled: session.thinking.enabled().filter(|_| can_think),
+        thinking_effort: session.thinking.effort().filter(|_| can_think),
+        ..GenerationParams::default()
+    }
+}
+
+impl KnownModels {
+    /// What the provider says of the model; `None` when it does not say.
+    async fn info(&self, answerer: &Answerer, base_url: &str) -> Option<ModelInfo> {
+        let provider = answerer.provider.provider_id().to_owned();
+        let key = (provider, base_url.to_owned(), answerer.model.clone());
+        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Some(known.clone());
+        }
+        let info = tokio::time::timeout(INFO_WAIT, answerer.provider.model_info(&answerer.model)).await.ok()?.ok()?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, info.clone());
+        Some(info)
+    }
+
+    /// Forgets everything: a server may know its models differently now.
+    pub(super) fn forget(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

@@ -1,0 +1,229 @@
+//! Sessions as wholes: made, listed, forked, branched, deleted, and their folders.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::ir::{Image, MessageId, MessageRecord, MessageStatus, Role, Session, SessionId, UnixMs};
+use crate::policy::{FolderConcern, folder_concern};
+use crate::port::{Event, SearchHit};
+use crate::store::Hit;
+use crate::workspace::Root;
+
+use super::fault::Fault;
+use super::setting;
+use super::shared::{Shared, unique};
+use super::transcript::Transcript;
+
+/// Deleted sessions can be restored for this long.
+const RESTORABLE_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// Characters of a title.
+const TITLE: usize = 48;
+
+pub(super) async fn list(shared: &Shared) -> Result<(), Fault> {
+    let sessions = shared.store.list_sessions().await?;
+    shared.publish(Event::SessionsListed(sessions)).await;
+    Ok(())
+}
+
+/// A new session with the settings' defaults.
+pub(super) async fn create(shared: &Shared) -> Result<SessionId, Fault> {
+    let settings = shared.settings();
+    let now = shared.now();
+    let session = Session {
+        id: SessionId::new(unique("ses_")),
+        title: String::new(),
+        provider: settings.models.default_provider,
+        model: settings.models.default_model,
+        thinking: settings.models.thinking,
+        folders: settings.safety.folders,
+        mode: settings.safety.mode,
+        system_prompt: None,
+        pinned: false,
+        head: None,
+        draft: String::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    shared.store.insert_session(&session).await?;
+    Ok(session.id)
+}
+
+/// Keeps a session as a front end gives it, new or changed.
+pub(super) async fn keep(shared: &Shared, session: Session) -> Result<(), Fault> {
+    if shared.store.session(&session.id).await?.is_some() {
+        shared.store.update_session(&session).await?;
+    } else {
+        shared.store.insert_session(&Session { head: None, ..session }).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn delete(shared: &Shared, id: &SessionId) -> Result<(), Fault> {
+    shared.store.delete_session(id).await?;
+    shared.publish(Event::SessionDeleted(id.clone())).await;
+    Ok(())
+}
+
+pub(super) async fn restore(shared: &Shared, id: &SessionId) -> Result<(), Fault> {
+    shared.store.restore_session(id).await?;
+    list(shared).await
+}
+
+/// Removes what was deleted long ago.
+pub(super) async fn purge(shared: &Shared) {
+    let before = UnixMs(shared.now().0.saturating_sub(RESTORABLE_MS));
+    if let Err(error) = shared.store.purge_deleted(before).await {
+        tracing::warn!(%error, "deleted sessions were not purged");
+    }
+}
+
+/// A copy of the branch that ends with this message.
+pub(super) async fn fork(shared: &Shared, id: &SessionId, at: &MessageId) -> Result<SessionId, Fault> {
+    let session = shared.store.session(id).await?.ok_or_else(Fault::no_session)?;
+    let now = shared.now();
+    let new = Session {
+        id: SessionId::new(unique("ses_")),
+        head: None,
+        draft: String::new(),
+        pinned: false,
+        created_at: now,
+        updated_at: now,
+        ..session
+    };
+    Ok(shared.store.fork(at, &new).await?.id)
+}
+
+/// Makes the branch end before this message; gives its images, for the message that takes its place.
+pub(super) async fn before(shared: &Shared, id: &SessionId, message: &MessageId) -> Result<Vec<Image>, Fault> {
+    let record = message_of(shared, id, message).await?;
+    shared.store.set_head(id, record.parent.as_ref()).await?;
+    Ok(record.message.images.unwrap_or_default())
+}
+
+/// Makes the branch end before this answer, for another in its place; gives the rounds that were done before it.
+pub(super) async fn step_back(shared: &Shared, id: &SessionId, message: &MessageId) -> Result<u32, Fault> {
+    let record = message_of(shared, id, message).await?;
+    if record.message.role != Role::Assistant {
+        return Err(Fault::new("fault-not-an-answer", ""));
+    }
+    shared.store.set_head(id, record.parent.as_ref()).await?;
+    Ok(record.message.iteration.unwrap_or(1).saturating_sub(1))
+}
+
+/// Readies a session for going on: a broken-off answer gives way to another try. Gives the rounds that were done.
+pub(super) async fn pick_up(shared: &Shared, id: &SessionId) -> Result<u32, Fault> {
+    let session = shared.store.session(id).await?.ok_or_else(Fault::no_session)?;
+    let Some(head) = session.head else { return Err(Fault::new("fault-nothing-to-continue", "")) };
+    let record = message_of(shared, id, &head).await?;
+    let is_broken = match record.status {
+        MessageStatus::Complete => false,
+        MessageStatus::Streaming
+        | MessageStatus::Stopped
+        | MessageStatus::Failed
+        | MessageStatus::Interrupted => true,
+    };
+    match record.message.role {
+        Role::Assistant if is_broken && record.message.calls().is_empty() => step_back(shared, id, &head).await,
+        Role::Assistant if record.message.calls().is_empty() => Err(Fault::new("fault-nothing-to-continue", "")),
+        Role::Assistant | Role::Tool => Ok(record.message.iteration.unwrap_or(0)),
+        Role::User | Role::System => Ok(0),
+    }
+}
+
+/// Shows another version of a message, with the newest that followed it.
+pub(super) async fn select_version(
+    shared: &Shared,
+    id: &SessionId,
+    message: &MessageId,
+    version: u32,
+) -> Result<(), Fault> {
+    let versions = shared.store.versions(message).await?;
+    let index = usize::try_from(version).unwrap_or(0).checked_sub(1);
+    let chosen = index.and_then(|index| versions.get(index)).ok_or_else(|| Fault::new("fault-no-message", ""))?;
+    let leaf = shared.store.newest_leaf(chosen).await?;
+    Ok(shared.store.set_head(id, Some(&leaf)).await?)
+}
+
+/// Allows a folder, with a warning where it is very wide.
+pub(super) async fn add_folder(shared: &Shared, transcript: &Arc<Transcript>, path: PathBuf) -> Result<(), Fault> {
+    let shown = path.display().to_string();
+    let opened = tokio::task::spawn_blocking(move || Root::open(&path)).await;
+    let root = match opened {
+        Ok(Ok(root)) => root,
+        Ok(Err(error)) => return Err(Fault::new("fault-folder", error.to_string()).with("path", shown)),
+        Err(broken) => return Err(Fault::new("fault-folder", broken.to_string()).with("path", shown)),
+    };
+    let concern = folder_concern(root.path(), &shared.surroundings)
+        .or_else(|| folder_concern(root.real_path(), &shared.surroundings));
+    let warning = match concern {
+        None => None,
+        Some(FolderConcern::Blocked) => return Err(Fault::new("fault-folder-blocked", "").with("path", shown)),
+        Some(FolderConcern::WholeDisk) => Some("notice-folder-disk"),
+        Some(FolderConcern::Home) => Some("notice-folder-home"),
+        Some(FolderConcern::HoldsBlocked) => Some("notice-folder-holds-blocked"),
+    };
+    let folder = root.path().display().to_string();
+    let session = transcript
+        .change(|session| {
+            if !session.folders.contains(&folder) {
+                session.folders.push(folder);
+            }
+        })
+        .await?;
+    if let Some(key) = warning {
+        shared.publish(Event::Notice { key, args: vec![("path", shown)] }).await;
+    }
+    setting::remember_folders(shared, session.folders).await
+}
+
+pub(super) async fn remove_folder(shared: &Shared, transcript: &Transcript, path: &str) -> Result<(), Fault> {
+    let session = transcript.change(|session| session.folders.retain(|folder| folder != path)).await?;
+    setting::remember_folders(shared, session.folders).await
+}
+
+/// What a search found, for the front ends.
+pub(super) fn found(number: u64, hits: Vec<Hit>) -> Event {
+    let hits = hits.into_iter().map(|Hit { session, title, message, snippet }| SearchHit {
+        session,
+        title,
+        message,
+        snippet,
+    });
+    Event::SearchFound { number, hits: hits.collect() }
+}
+
+/// A title from the first message: its first line, cut at a word where that loses little.
+pub(super) fn title_from(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = line.trim_start_matches(['#', '>', '*', '-', ' ']);
+    let mut title: String = line.chars().filter(|character| !character.is_control()).take(TITLE).collect();
+    if title.chars().count() < line.chars().count() {
+        if let Some((head, tail)) = title.rsplit_once(' ')
+            && tail.chars().count() < 12
+        {
+            title = head.to_owned();
+        }
+        title.push('…');
+    }
+    title
+}
+
+async fn message_of(shared: &Shared, id: &SessionId, message: &MessageId) -> Result<MessageRecord, Fault> {
+    let record = shared.store.message(message).await?;
+    record.filter(|record| record.session == *id).ok_or_else(|| Fault::new("fault-no-message", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title_from;
+
+    #[test]
+    fn a_title_is_the_first_line_cut_at_a_word() {
+        assert_eq!(title_from("\n  Read the README\nand more"), "Read the README");
+        assert_eq!(title_from("# 总结一下这个项目"), "总结一下这个项目");
+        let long = "Please look at every file in this folder and tell me which are unused";
+        assert_eq!(title_from(long), "Please look at every file in this folder and…");
+        assert_eq!(title_from(&"字".repeat(60)), format!("{}…", "字".repeat(48)));
+        assert_eq!(title_from(""), "");
+    }
+}

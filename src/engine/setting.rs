@@ -1,0 +1,83 @@
+//! Settings: checked, kept, and in force at once.
+
+use serde_json::Value;
+
+use crate::port::{Event, Settings, SettingsError};
+use crate::tool::Limits;
+
+use super::fault::Fault;
+use super::shared::Shared;
+
+pub(super) async fn set(shared: &Shared, key: &str, value: Value) -> Result<(), Fault> {
+    let mut settings = shared.settings();
+    settings.set(key, value.clone())?;
+    check(key, &settings)?;
+    shared.store.set_setting(key, &value).await?;
+    apply(shared, settings).await;
+    Ok(())
+}
+
+pub(super) async fn reset(shared: &Shared, key: &str) -> Result<(), Fault> {
+    let defaults = Settings::default().entries();
+    let default = defaults.get(key).ok_or_else(|| SettingsError::UnknownKey { key: key.to_owned() })?;
+    let mut settings = shared.settings();
+    settings.set(key, default.clone())?;
+    shared.store.reset_setting(key).await?;
+    apply(shared, settings).await;
+    Ok(())
+}
+
+/// The folders that a new session begins with are the last used ones.
+pub(super) async fn remember_folders(shared: &Shared, folders: Vec<String>) -> Result<(), Fault> {
+    set(shared, "safety.folders", Value::from(folders)).await
+}
+
+/// The first model that is ever chosen is the one of new chats.
+pub(super) async fn adopt_model(shared: &Shared, provider: &str, model: &str) -> Result<(), Fault> {
+    if !shared.settings().models.default_model.is_empty() || model.is_empty() {
+        return Ok(());
+    }
+    set(shared, "models.default_provider", Value::from(provider)).await?;
+    set(shared, "models.default_model", Value::from(model)).await
+}
+
+/// What the types alone do not hold.
+fn check(key: &str, settings: &Settings) -> Result<(), SettingsError> {
+    let bad = |problem: String| Err(SettingsError::BadValue { key: key.to_owned(), problem });
+    if let Err(error) = serde_json::from_value::<Limits>(settings.tools.limits.clone()) {
+        return bad(error.to_string());
+    }
+    if settings.models.max_rounds == 0 {
+        return bad("at least one round is needed".to_owned());
+    }
+    if settings.models.num_ctx < 512 {
+        return bad("a model needs at least 512 tokens of context".to_owned());
+    }
+    if !(0.0..=2.0).contains(&settings.models.temperature) {
+        return bad("a temperature is from 0 to 2".to_owned());
+    }
+    if !(0.5..=4.0).contains(&settings.general.ui_scale) {
+        return bad("a scale is from 0.5 to 4".to_owned());
+    }
+    let sizes = [settings.general.message_font_size, settings.general.code_font_size];
+    if !sizes.iter().all(|size| (6.0..=48.0).contains(size)) {
+        return bad("a font size is from 6 to 48 points".to_owned());
+    }
+    Ok(())
+}
+
+async fn apply(shared: &Shared, settings: Settings) {
+    shared.models.forget();
+    shared.settings.send_replace(settings.clone());
+    shared.publish(Event::SettingsChanged(Box::new(settings))).await;
+}
+
+impl From<SettingsError> for Fault {
+    fn from(error: SettingsError) -> Self {
+        let detail = error.to_string();
+        match error {
+            SettingsError::UnknownKey { key } => Self::new("fault-setting-unknown", detail).with("key", key),
+            SettingsError::BadValue { key, .. } => Self::new("fault-setting-value", detail).with("key", key),
+        }
+    }
+}

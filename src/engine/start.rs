@@ -1,0 +1,277 @@
+//! The engine as front ends hold it: start, send, subscribe, shut down.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::ir::{Clock, UnixMs};
+use crate::policy::{Platform, Surroundings};
+use crate::port::{Command, Event, Settings};
+use crate::store::{Opened, Store, StoreError};
+use crate::tool::Tool;
+
+use super::confirm::Confirms;
+use super::dispatch::Dispatcher;
+use super::inbox::{Hub, Inbox, Wake};
+use super::provider::{ConfiguredProviders, ProviderSource};
+use super::request::KnownModels;
+use super::shared::Shared;
+
+/// Commands that may wait.
+const COMMANDS: usize = 256;
+/// How long shutting down may take in all.
+const SHUTDOWN: Duration = Duration::from_secs(10);
+
+/// What an engine is started with.
+pub struct EngineOptions {
+    /// Where data lies; made if missing.
+    pub data_dir: PathBuf,
+    /// Whether anything is kept there.
+    pub storage: Storage,
+    /// The time.
+    pub clock: Clock,
+    /// Where providers come from.
+    pub providers: Arc<dyn ProviderSource>,
+    /// The program that is started as the helper stage of commands: this very program.
+    pub helper: PathBuf,
+    /// The person's home folder.
+    pub home: Option<PathBuf>,
+    /// The tools that there are.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Whether providers are asked for their models unasked.
+    pub detection: Detection,
+}
+
+/// Where everything is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Storage {
+    /// In the data folder.
+    #[default]
+    InFolder,
+    /// Nowhere: gone with the engine. Only when the person says so, and in tests.
+    InMemory,
+}
+
+/// Whether providers are asked for their models when the engine starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detection {
+    /// Only when a command says so.
+    #[default]
+    OnRequest,
+    /// At once: a window shows what there is.
+    AtStart,
+}
+
+/// Why an engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("The system gives no threads: {source}")]
+    Threads { source: std::io::Error },
+}
+
+/// The command queue is full, or the engine has ended: nothing was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Nod is too busy to take this now. Try again in a moment.")]
+pub struct QueueFull;
+
+/// The engine. Dropping it without [`Engine::shutdown`] stops everything where it stands.
+pub struct Engine {
+    handle: Handle,
+    runtime: Option<Runtime>,
+    ended: std::sync::mpsc::Receiver<()>,
+}
+
+/// The way to a running engine, for as many front ends as there are. Cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    commands: mpsc::Sender<Command>,
+    quit: CancellationToken,
+    hub: Arc<Hub>,
+    confirms: Confirms,
+    settings: watch::Receiver<Settings>,
+    data_dir: PathBuf,
+    /// What the first front end is told besides.
+    news: Arc<Mutex<Vec<Event>>>,
+}
+
+/// The system's own clock.
+pub fn system_clock() -> Clock {
+    Arc::new(|| {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        UnixMs(since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(0))
+    })
+}
+
+impl EngineOptions {
+    /// The usual engine over a data folder. `helper` is the program for the helper stage of commands.
+    pub fn new(data_dir: impl Into<PathBuf>, helper: impl Into<PathBuf>) -> Self {
+        Self {
+            data_dir: data_dir.into(),
+            storage: Storage::InFolder,
+            clock: system_clock(),
+            providers: Arc::new(ConfiguredProviders),
+            helper: helper.into(),
+            home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()),
+            tools: crate::tool::all(),
+            detection: Detection::OnRequest,
+        }
+    }
+}
+
+impl Engine {
+    /// Opens the store, mends what a crash left, and starts. Blocks until that is done.
+    ///
+    /// # Errors
+    /// When the store cannot be opened or there are no threads.
+    pub fn start(options: EngineOptions) -> Result<Self, StartError> {
+        let opened = match options.storage {
+            Storage::InFolder => Store::open(&options.data_dir, Arc::clone(&options.clock))?,
+            Storage::InMemory => Store::open_in_memory(Arc::clone(&options.clock))?,
+        };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4)))
+            .thread_name("nod-engine")
+            .enable_all()
+            .build()
+            .map_err(|source| StartError::Threads { source })?;
+        Ok(runtime.block_on(Self::prepare(options, opened))?.onto(runtime))
+    }
+
+    async fn prepare(options: EngineOptions, opened: Opened) -> Result<Prepared, StartError> {
+        let Opened { store, recovered } = opened;
+        let (settings, problems) = Settings::from_stored(&store.settings().await?);
+        for problem in problems {
+            tracing::warn!(%problem, "a stored setting keeps its default");
+        }
+        let mut news = Vec::new();
+        if !recovered.calls.is_empty() {
+            news.push(Event::Notice {
+                key: "notice-recovered-calls",
+                args: vec![("count", recovered.calls.len().to_string())],
+            });
+        }
+        let hub = Arc::new(Hub::default());
+        let (settings, watched) = watch::channel(settings);
+        let shared = Arc::new(Shared {
+            store,
+            hub: Arc::clone(&hub),
+            confirms: Confirms::default(),
+            models: KnownModels::default(),
+            settings,
+            providers: options.providers,
+            tools: options.tools,
+            clock: options.clock,
+            helper: options.helper,
+            surroundings: Surroundings {
+                home: options.home,
+                data_dir: Some(options.data_dir.clone()),
+                platform: Platform::current(),
+            },
+            errands: TaskTracker::new(),
+        });
+        let (commands, taken) = mpsc::channel(COMMANDS);
+        let quit = CancellationToken::new();
+        let handle = Handle {
+            commands,
+            quit: quit.clone(),
+            hub,
+            confirms: shared.confirms.clone(),
+            settings: watched,
+            data_dir: options.data_dir,
+            news: Arc::new(Mutex::new(news)),
+        };
+        Ok(Prepared { handle, shared, taken, quit, detection: options.detection })
+    }
+
+    /// The way to this engine, for another front end.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// As [`Handle::send`].
+    ///
+    /// # Errors
+    /// As [`Handle::send`].
+    pub fn send(&self, command: Command) -> Result<(), QueueFull> {
+        self.handle.send(command)
+    }
+
+    /// As [`Handle::subscribe`].
+    pub fn subscribe(&self, wake: Wake) -> Inbox {
+        self.handle.subscribe(wake)
+    }
+
+    /// Stops every turn, writes everything and ends, within ten seconds. The last event is `Ended`.
+    pub fn shutdown(mut self) {
+        self.handle.quit.cancel();
+        if self.ended.recv_timeout(SHUTDOWN).is_err() {
+            tracing::error!("the engine did not end in time; what is running is left behind");
+        }
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_millis(500));
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            self.handle.hub.close();
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// An engine whose parts are there and whose tasks are not.
+struct Prepared {
+    handle: Handle,
+    shared: Arc<Shared>,
+    taken: mpsc::Receiver<Command>,
+    quit: CancellationToken,
+    detection: Detection,
+}
+
+impl Prepared {
+    fn onto(self, runtime: Runtime) -> Engine {
+        let (sender, ended) = std::sync::mpsc::sync_channel(1);
+        let dispatcher = Dispatcher::new(self.shared, self.detection);
+        runtime.spawn(async move {
+            dispatcher.run(self.taken, self.quit).await;
+            // Nobody waits when the engine was dropped.
+            sender.send(()).ok();
+        });
+        Engine { handle: self.handle, runtime: Some(runtime), ended }
+    }
+}
+
+impl Handle {
+    /// Asks for something. Never blocks; the answer is events.
+    ///
+    /// # Errors
+    /// When too much waits already, or the engine has ended: nothing was done then.
+    pub fn send(&self, command: Command) -> Result<(), QueueFull> {
+        self.commands.try_send(command).map_err(|error| {
+            tracing::error!(%error, "a command was refused");
+            QueueFull
+        })
+    }
+
+    /// Another front end. `wake` is called, from any thread, when events have come; it must not block. The inbox begins
+    /// with `Started` and the questions that wait.
+    pub fn subscribe(&self, wake: Wake) -> Inbox {
+        let started =
+            Event::Started { settings: Box::new(self.settings.borrow().clone()), data_dir: self.data_dir.clone() };
+        let mut first = vec![started];
+        first.append(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner));
+        let waiting = self.confirms.waiting();
+        first.extend(waiting.into_iter().map(|request| Event::ConfirmAsked(Box::new(request))));
+        self.hub.subscribe(wake, first)
+    }
+}
