@@ -12,11 +12,7 @@ use super::prompt::{PromptLanguage, cancelled_words, unfinished_words};
 ///
 /// Every call gets a result, in the order of the calls: a synthetic one where none was kept. A result without its call
 /// and an answer with nothing in it are left out. Results are wrapped so that the model can tell data from words.
-pub fn history_for_model(
-    branch: &[(Message, MessageStatus)],
-    language: PromptLanguage,
-    now: UnixMs,
-) -> Vec<Message> {
+pub fn history_for_model(branch: &[(Message, MessageStatus)], language: PromptLanguage, now: UnixMs) -> Vec<Message> {
     let mut results: BTreeMap<&CallId, &Message> = BTreeMap::new();
     for (message, _) in branch {
         if let Some(result) = &message.tool_result {
@@ -65,7 +61,8 @@ fn synthetic(call: &ToolCall, status: MessageStatus, language: PromptLanguage, n
 fn wrapped(mut message: Message) -> Message {
     if let Some(result) = &mut message.tool_result {
         let data = result.for_model().replace("</tool_result", "<\\/tool_result");
-        let name: String = result.tool_name.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect();
+        let name: String =
+            result.tool_name.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect();
         result.summary = Some(format!("<tool_result tool=\"{name}\">\n{data}\n</tool_result>"));
     }
     message
@@ -138,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_call_without_a_result_is_answered_as_cancelled_by_the_user() {
-        let history = history_for_model(&[(asking(&["a"]), MessageStatus::Stopped)], PromptLanguage::English, UnixMs(9));
+        let history =
+            history_for_model(&[(asking(&["a"]), MessageStatus::Stopped)], PromptLanguage::English, UnixMs(9));
         let result = history[1].tool_result.clone().unwrap();
         assert!(!result.success);
         assert_eq!(result.error.as_deref(), Some("Cancelled by the user before it gave a result."));

@@ -289,7 +289,8 @@ impl Machine {
             // The state was entered when the end was decided, so that Stop shows at once.
             effects.push(Effect::End(outcome));
         } else if let Some(tool) = runs_in_circles {
-            let words = format!("The model called {tool} three times in a row with the same arguments and the same result.");
+            let words =
+                format!("The model called {tool} three times in a row with the same arguments and the same result.");
             effects.extend(self.end(Outcome::Limit(Error::new(ErrorCode::MaxIterations, words))));
         } else if self.rounds >= self.config.max_rounds {
             let words = format!("Stopped after {} rounds. Continue goes on from here.", self.rounds);
@@ -467,7 +468,9 @@ mod tests {
         let mut machine = machine(10);
         after(&mut machine, [Input::Start, ended(&["a"]), call_ended("a", 1), ended(&["b"]), call_ended("b", 1)]);
         let effects = after(&mut machine, [ended(&["c"]), call_ended("c", 1)]);
-        assert!(matches!(effects.last(), Some(Effect::End(Outcome::Limit(error))) if error.message.contains("read_file")));
+        assert!(
+            matches!(effects.last(), Some(Effect::End(Outcome::Limit(error))) if error.message.contains("read_file"))
+        );
     }
 
     #[test]

@@ -65,7 +65,12 @@ fn folders(parts: &PromptParts<'_>) -> String {
         return section(parts.language.text(), "no-folder").to_owned();
     }
     // A line break in a folder's name must not become a line of the prompt.
-    parts.folders.iter().map(|folder| format!("- {}", folder.replace(char::is_control, "�"))).collect::<Vec<_>>().join("\n")
+    parts
+        .folders
+        .iter()
+        .map(|folder| format!("- {}", folder.replace(char::is_control, "�")))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The text between `<!-- name -->` and the next mark.

@@ -203,6 +203,8 @@ impl AppState {
                 self.retrying(&session, attempt, wait_ms, error.message, now);
                 Reaction::none()
             }
+            // An estimate; the gauge shows the newest answer's own count.
+            Event::ContextMeasured { .. } => Reaction::none(),
             Event::QueueChanged { session, queued } => self.queue_changed(&session, queued),
             Event::TurnEnded(end) => self.turn_ended(*end),
             Event::RulesChanged { session, rules } => {

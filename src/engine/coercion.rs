@@ -17,7 +17,8 @@ pub(super) fn coerce_call(call: &mut ToolCall, tools: &[Arc<dyn Tool>]) {
     }
     let (args, is_adjusted) = match &call.raw_args {
         Some(raw) => {
-            let read = if call.parse_error.is_some() { parse_strict(raw, MAX_ARGUMENT_BYTES) } else { Ok(call.args.clone()) };
+            let read =
+                if call.parse_error.is_some() { parse_strict(raw, MAX_ARGUMENT_BYTES) } else { Ok(call.args.clone()) };
             let Ok(read) = read else { return };
             coerce_text(&def, read, raw)
         }

@@ -289,7 +289,8 @@ fn merge(last: &mut Event, event: Event) -> Option<Event> {
             last @ Event::PullProgressed { error: None, is_done: false, .. },
             Event::PullProgressed { provider, model, status, completed_bytes, total_bytes, is_done, error },
         ) => {
-            let same = matches!(&*last, Event::PullProgressed { provider: p, model: m, .. } if *p == provider && *m == model);
+            let same =
+                matches!(&*last, Event::PullProgressed { provider: p, model: m, .. } if *p == provider && *m == model);
             let event = Event::PullProgressed { provider, model, status, completed_bytes, total_bytes, is_done, error };
             if same {
                 *last = event;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Error, ErrorCode};
+use crate::ir::{Clock, Error, ErrorCode};
 use crate::port::Settings;
 use crate::provider::{Provider, ProviderConfig, ProviderKind, connect};
 
@@ -19,8 +19,11 @@ pub trait ProviderSource: Send + Sync {
 }
 
 /// The providers of the settings.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ConfiguredProviders;
+#[derive(Clone)]
+pub struct ConfiguredProviders {
+    /// The time, for what servers say of waiting.
+    pub clock: Clock,
+}
 
 impl ProviderSource for ConfiguredProviders {
     fn ids(&self, _: &Settings) -> Vec<String> {
@@ -37,7 +40,7 @@ impl ProviderSource for ConfiguredProviders {
                 return Err(Error::new(ErrorCode::ModelNotFound, words));
             }
         };
-        connect(ProviderConfig {
+        let config = ProviderConfig {
             id: id.to_owned(),
             kind,
             base_url: match kind {
@@ -46,6 +49,7 @@ impl ProviderSource for ConfiguredProviders {
             },
             num_ctx: settings.models.num_ctx,
             keep_alive: settings.models.keep_alive.clone(),
-        })
+        };
+        connect(config, Arc::clone(&self.clock))
     }
 }

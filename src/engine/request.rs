@@ -120,12 +120,7 @@ fn fallback(shared: &Shared, options: &TurnOptions, settings: &Settings) -> Opti
     }
 }
 
-fn params(
-    session: &Session,
-    settings: &Settings,
-    options: &TurnOptions,
-    info: Option<&ModelInfo>,
-) -> GenerationParams {
+fn params(session: &Session, settings: &Settings, options: &TurnOptions, info: Option<&ModelInfo>) -> GenerationParams {
     let can_think = info.is_none_or(|info| info.supports_thinking != Support::No);
     GenerationParams {
         temperature: Some(settings.models.temperature),

@@ -10,8 +10,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::{Input, RoundEnd};
 use crate::ir::{
-    Accumulator, AnswerMeta, Error, ErrorCode, FinishReason, Message, MessageRecord, Request, RequestId, Response, Role,
-    StreamBody, StreamEvent, StreamSequencer, TokenUsage, ToolCall, UnixMs,
+    Accumulator, AnswerMeta, Error, ErrorCode, FinishReason, Message, MessageRecord, Request, RequestId, Response,
+    Role, StreamBody, StreamEvent, StreamSequencer, TokenUsage, ToolCall, UnixMs,
 };
 use crate::port::Event;
 use crate::provider::Provider;
@@ -310,12 +310,7 @@ impl Attempt {
                 }
             }
         });
-        Self {
-            events,
-            response: AbortOnDropHandle::new(response),
-            sum: Accumulator::default(),
-            tail: Vec::new(),
-        }
+        Self { events, response: AbortOnDropHandle::new(response), sum: Accumulator::default(), tail: Vec::new() }
     }
 }
 

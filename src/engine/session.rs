@@ -117,10 +117,7 @@ pub(super) async fn pick_up(shared: &Shared, id: &SessionId) -> Result<u32, Faul
     let record = message_of(shared, id, &head).await?;
     let is_broken = match record.status {
         MessageStatus::Complete => false,
-        MessageStatus::Streaming
-        | MessageStatus::Stopped
-        | MessageStatus::Failed
-        | MessageStatus::Interrupted => true,
+        MessageStatus::Streaming | MessageStatus::Stopped | MessageStatus::Failed | MessageStatus::Interrupted => true,
     };
     match record.message.role {
         Role::Assistant if is_broken && record.message.calls().is_empty() => step_back(shared, id, &head).await,
@@ -183,12 +180,8 @@ pub(super) async fn remove_folder(shared: &Shared, transcript: &Transcript, path
 
 /// What a search found, for the front ends.
 pub(super) fn found(number: u64, hits: Vec<Hit>) -> Event {
-    let hits = hits.into_iter().map(|Hit { session, title, message, snippet }| SearchHit {
-        session,
-        title,
-        message,
-        snippet,
-    });
+    let hits =
+        hits.into_iter().map(|Hit { session, title, message, snippet }| SearchHit { session, title, message, snippet });
     Event::SearchFound { number, hits: hits.collect() }
 }
 

@@ -116,7 +116,7 @@ impl EngineOptions {
             data_dir: data_dir.into(),
             storage: Storage::InFolder,
             clock: system_clock(),
-            providers: Arc::new(ConfiguredProviders),
+            providers: Arc::new(ConfiguredProviders { clock: system_clock() }),
             helper: helper.into(),
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()),
             tools: crate::tool::all(),

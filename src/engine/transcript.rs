@@ -8,9 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as OrderLock, watch};
 
-use crate::ir::{
-    CallRecord, MessageId, MessageRecord, Session, SessionId, State, StreamBody, StreamEvent,
-};
+use crate::ir::{CallRecord, MessageId, MessageRecord, Session, SessionId, State, StreamBody, StreamEvent};
 use crate::port::Event;
 use crate::store::{Delta, StoreError};
 use crate::workspace::Identity;
@@ -42,13 +40,7 @@ struct Stage {
 
 impl Transcript {
     pub(super) fn new(shared: Arc<Shared>, id: SessionId) -> Self {
-        Self {
-            shared,
-            id,
-            stage: OrderLock::default(),
-            reads: Mutex::default(),
-            rules_changed: watch::Sender::new(0),
-        }
+        Self { shared, id, stage: OrderLock::default(), reads: Mutex::default(), rules_changed: watch::Sender::new(0) }
     }
 
     pub(super) fn id(&self) -> &SessionId {
@@ -179,12 +171,8 @@ impl Transcript {
         let _stage = self.stage.lock().await;
         let page = self.shared.store.page(&self.id, Some(before), PAGE).await?;
         let calls = self.shared.store.calls_for_messages(ids(&page.messages)).await?;
-        let event = Event::OlderLoaded {
-            session: self.id.clone(),
-            messages: page.messages,
-            has_older: page.has_older,
-            calls,
-        };
+        let event =
+            Event::OlderLoaded { session: self.id.clone(), messages: page.messages, has_older: page.has_older, calls };
         self.shared.publish(event).await;
         Ok(())
     }

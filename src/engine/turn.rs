@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AfterCall, Effect, Input, Machine, Outcome, TurnConfig};
 use crate::ir::{
-    CallId, Error, ErrorCode, Image, Message, MessageId, MessageRecord, MessageStatus, Role, Session,
-    State, TokenUsage, ToolCall, ToolResult,
+    CallId, Error, ErrorCode, Image, Message, MessageId, MessageRecord, MessageStatus, Role, Session, State,
+    TokenUsage, ToolCall, ToolResult,
 };
 use crate::policy::Origin;
 use crate::port::{Event, TurnEnd, TurnOptions, TurnOutcome};
@@ -70,7 +70,10 @@ enum Work {
     Nothing,
     Round(Box<Round>),
     /// An answer that could not even be asked for.
-    Unsent { record: Box<MessageRecord>, error: Option<Error> },
+    Unsent {
+        record: Box<MessageRecord>,
+        error: Option<Error>,
+    },
     Calls(Calls),
 }
 
@@ -136,7 +139,6 @@ impl Turn {
                 match effect {
                     Effect::Enter(state) => self.transcript.enter(state).await,
                     Effect::Send { round } => {
-                        work = Work::Nothing;
                         work = self.send(&mut progress, &session, round).await?;
                     }
                     Effect::Append(message) if message.role == Role::Assistant => {
@@ -233,10 +235,9 @@ impl Turn {
         progress.content.clone_from(&message.content);
         let lost: Vec<ToolCall> = match status {
             MessageStatus::Complete => Vec::new(),
-            MessageStatus::Streaming
-            | MessageStatus::Stopped
-            | MessageStatus::Failed
-            | MessageStatus::Interrupted => message.calls().to_vec(),
+            MessageStatus::Streaming | MessageStatus::Stopped | MessageStatus::Failed | MessageStatus::Interrupted => {
+                message.calls().to_vec()
+            }
         };
         record.message = message;
         record.status = status;

@@ -14,3 +14,4 @@ mod provider;
 mod search;
 mod store;
 mod support;
+mod turn;

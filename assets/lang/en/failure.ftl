@@ -19,3 +19,17 @@ store-format = A stored value cannot be read. { $detail }
 store-import = This file cannot be imported. { $detail }
 store-io = Saving or reading failed. { $detail }
 store-closed = The data is closed already. Start Nod again.
+
+## Commands that could not be done
+fault-no-session = This chat is not there any more.
+fault-no-message = This message is not there any more.
+fault-not-an-answer = Only an answer can be made anew.
+fault-nothing-to-continue = There is nothing to go on from.
+fault-busy = This chat is still working. Stop it first, or wait until it is done.
+fault-queue-full = Too many messages wait in this chat already. Wait until some are answered.
+fault-folder = This folder cannot be opened: { $path }
+fault-folder-blocked = This folder is closed to Nod’s tools and was not added: { $path }
+fault-export = The chat could not be written to this file: { $path }
+fault-import = This file could not be read as a chat: { $path }
+fault-setting-unknown = There is no setting of this name: { $key }
+fault-setting-value = This setting does not take that value: { $key }

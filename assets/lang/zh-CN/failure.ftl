@@ -19,3 +19,17 @@ store-format = 有一项已保存的内容无法读取。{ $detail }
 store-import = 无法导入这个文件。{ $detail }
 store-io = 保存或读取失败。{ $detail }
 store-closed = 数据已经关闭。请重新启动点头。
+
+## Commands that could not be done
+fault-no-session = 这个对话已经不在了。
+fault-no-message = 这条消息已经不在了。
+fault-not-an-answer = 只有回答可以重新生成。
+fault-nothing-to-continue = 没有可以继续的内容。
+fault-busy = 这个对话还在进行中。请先停止，或等它完成。
+fault-queue-full = 这个对话里等待的消息太多了。请等其中一些得到回答。
+fault-folder = 无法打开这个文件夹：{ $path }
+fault-folder-blocked = 这个文件夹不对 Nod 的工具开放，没有添加：{ $path }
+fault-export = 无法把对话写入这个文件：{ $path }
+fault-import = 无法把这个文件读作对话：{ $path }
+fault-setting-unknown = 没有这个名称的设置：{ $key }
+fault-setting-value = 这个设置不接受该值：{ $key }

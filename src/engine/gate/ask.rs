@@ -1,10 +1,10 @@
 //! Step 8: the question, and what the answer means.
 
 use crate::agent::AfterCall;
-use crate::ir::{
-    Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Preview, RuleId,
+use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Preview, RuleId};
+use crate::policy::{
+    AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, proposals,
 };
-use crate::policy::{AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, proposals};
 use crate::port::{Answer, ConfirmRequest};
 
 use super::super::confirm::Answered;
@@ -112,8 +112,7 @@ async fn judge(
     answered: Answered,
 ) -> Result<Approval, Refusal> {
     let Answered { answer, decider, at } = answered;
-    let yes =
-        Approval { call: row.call.id.clone(), plan_hash: plan.hash.clone(), by: decider, rule: None, at };
+    let yes = Approval { call: row.call.id.clone(), plan_hash: plan.hash.clone(), by: decider, rule: None, at };
     match answer {
         Answer::AllowOnce => Ok(yes),
         Answer::AllowInSession { scope } => {
@@ -127,7 +126,9 @@ async fn judge(
             let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
             let words = match &reason {
                 Some(reason) => format!("The person refused this call and says: {reason}"),
-                None => "The person refused this call. Do not try it again another way; ask what they want instead.".into(),
+                None => {
+                    "The person refused this call. Do not try it again another way; ask what they want instead.".into()
+                }
             };
             let refusal = Refusal::denied(Failure::new(Code::ConfirmationRejected, words), decider);
             Err(Refusal { reason, ..refusal })

@@ -14,7 +14,11 @@ use super::Caller;
 const LOOK_BACK: usize = 20;
 
 /// For each scope: how many of the last calls it would have covered, and of how many.
-pub(super) async fn dry_run(caller: &Caller, facts: &CallFacts, scopes: &[RuleScope]) -> Result<Vec<(u32, u32)>, Failure> {
+pub(super) async fn dry_run(
+    caller: &Caller,
+    facts: &CallFacts,
+    scopes: &[RuleScope],
+) -> Result<Vec<(u32, u32)>, Failure> {
     if scopes.is_empty() {
         return Ok(Vec::new());
     }

@@ -39,7 +39,14 @@ impl Plan {
 }
 
 /// SHA-256 over origin, tool, canonical arguments, folders, resolved paths, identities and confinement, hex.
-pub(super) fn hash(origin: Origin, tool: &str, access: Access, args: &Value, roots: &[Root], targets: &[Target]) -> String {
+pub(super) fn hash(
+    origin: Origin,
+    tool: &str,
+    access: Access,
+    args: &Value,
+    roots: &[Root],
+    targets: &[Target],
+) -> String {
     let tier = match access {
         Access::Execute => Some(Tier::Unconfined),
         Access::Read | Access::Write | Access::Delete => None,

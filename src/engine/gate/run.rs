@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{AfterCall, cancelled_words};
 use crate::ir::{Access, CallRecord, CallStatus, Code, Error, ErrorCode, Failure, RiskLevel};
 use crate::port::Event;
-use crate::tool::permit::Permit;
+use crate::tool::Permit;
 use crate::tool::{Progress, RunContext, RunError};
 
 use super::approval::Cleared;

@@ -1,4 +1,5 @@
 //! What several test files share.
 
+pub(crate) mod desk;
 pub(crate) mod ollama;
 pub(crate) mod own_process;

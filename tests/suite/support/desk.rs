@@ -1,0 +1,284 @@
+//! An engine with a scripted model, a folder to work in, a home and a data folder, all temporary.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nod::engine::{Engine, EngineOptions, Inbox, ProviderSource, Storage, system_clock};
+use nod::ir::{
+    CallId, CallRecord, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ToolCall, ToolResult, UnixMs,
+};
+use nod::port::{Answer, Command, ConfirmRequest, Event, Settings, TurnEnd, TurnOptions};
+use nod::provider::Provider;
+use nod::provider::scripted::{Scripted, Step};
+use nod::tool::Tool;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+/// Longer than anything that a test waits for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Gives the same provider for every id.
+pub(crate) struct Only(pub(crate) Arc<dyn Provider>);
+
+impl ProviderSource for Only {
+    fn ids(&self, _: &Settings) -> Vec<String> {
+        vec![self.0.provider_id().to_owned()]
+    }
+
+    fn provider(&self, _: &str, _: Option<&str>, _: &Settings) -> Result<Arc<dyn Provider>, Error> {
+        Ok(Arc::clone(&self.0))
+    }
+}
+
+/// The engine and all around it.
+pub(crate) struct Desk {
+    pub(crate) engine: Option<Engine>,
+    pub(crate) inbox: Inbox,
+    /// Where the model may work.
+    pub(crate) folder: TempDir,
+    pub(crate) home: TempDir,
+    pub(crate) data: TempDir,
+    pub(crate) session: SessionId,
+    pub(crate) requests: watch::Receiver<Vec<Request>>,
+    /// Every event so far.
+    pub(crate) seen: Vec<Event>,
+    provider: Arc<Scripted>,
+    tools: Vec<Arc<dyn Tool>>,
+    storage: Storage,
+}
+
+impl Desk {
+    /// A desk at which the model answers these, one after the other.
+    pub(crate) fn new(answers: Vec<Vec<Step>>) -> Self {
+        Self::with(Scripted::new(answers, system_clock()), nod::tool::all(), Storage::InMemory)
+    }
+
+    /// A desk that keeps its data.
+    pub(crate) fn kept(answers: Vec<Vec<Step>>) -> Self {
+        Self::with(Scripted::new(answers, system_clock()), nod::tool::all(), Storage::InFolder)
+    }
+
+    /// A desk with its own tools.
+    pub(crate) fn with_tools(answers: Vec<Vec<Step>>, tools: Vec<Arc<dyn Tool>>) -> Self {
+        Self::with(Scripted::new(answers, system_clock()), tools, Storage::InMemory)
+    }
+
+    pub(crate) fn with(provider: Arc<Scripted>, tools: Vec<Arc<dyn Tool>>, storage: Storage) -> Self {
+        let temp = || tempfile::Builder::new().prefix("nod-test-").tempdir().unwrap();
+        let (folder, home, data) = (temp(), temp(), temp());
+        let requests = provider.requests();
+        let (engine, inbox) = start(&provider, &tools, storage, home.path(), data.path());
+        let mut desk = Self {
+            engine: Some(engine),
+            inbox,
+            folder,
+            home,
+            data,
+            session: SessionId::new(""),
+            requests,
+            seen: Vec::new(),
+            provider,
+            tools,
+            storage,
+        };
+        desk.send(Command::CreateSession);
+        let session = desk.opened();
+        desk.session = session.id.clone();
+        desk.send(Command::SetModel {
+            session: session.id.clone(),
+            provider: "scripted".into(),
+            model: "script".into(),
+        });
+        desk.send(Command::AddFolder { session: session.id, path: desk.folder.path().to_path_buf() });
+        desk.until(|event| matches!(event, Event::SettingsChanged(s) if !s.safety.folders.is_empty()));
+        desk
+    }
+
+    /// Ends the engine and starts it again on the same data.
+    pub(crate) fn restart(&mut self) {
+        self.engine.take().unwrap().shutdown();
+        let (engine, inbox) = start(&self.provider, &self.tools, self.storage, self.home.path(), self.data.path());
+        (self.engine, self.inbox) = (Some(engine), inbox);
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn send(&self, command: Command) {
+        self.engine.as_ref().unwrap().send(command).unwrap();
+    }
+
+    pub(crate) fn say(&self, text: &str) {
+        self.send(Command::Send { session: self.session.clone(), text: text.into(), images: Vec::new() });
+    }
+
+    pub(crate) fn stop(&self) {
+        self.send(Command::Stop(self.session.clone()));
+    }
+
+    pub(crate) fn answer(&self, request: &ConfirmRequest, answer: Answer) {
+        self.send(Command::Answer { confirm: request.id.clone(), answer, decider: Decider::Person });
+    }
+
+    pub(crate) fn set(&mut self, key: &str, value: impl Into<Value>) {
+        self.send(Command::SetSetting { key: key.into(), value: value.into() });
+        self.until(|event| matches!(event, Event::SettingsChanged(_)));
+    }
+
+    /// The next event.
+    pub(crate) fn next(&mut self) -> Event {
+        let event = self.inbox.recv_timeout(PATIENCE);
+        let Some(event) = event else { panic!("nothing came any more; so far: {:#?}", self.seen) };
+        self.seen.push(event.clone());
+        event
+    }
+
+    /// Takes events until one fits; gives it.
+    pub(crate) fn until(&mut self, fits: impl Fn(&Event) -> bool) -> Event {
+        loop {
+            let event = self.next();
+            if fits(&event) {
+                return event;
+            }
+        }
+    }
+
+    pub(crate) fn opened(&mut self) -> Session {
+        match self.until(|event| matches!(event, Event::SessionOpened { .. })) {
+            Event::SessionOpened { session, .. } => *session,
+            _ => unreachable!(),
+        }
+    }
+
+    pub(crate) fn until_state(&mut self, wanted: State) {
+        self.until(|event| matches!(event, Event::StateChanged { state, .. } if *state == wanted));
+    }
+
+    pub(crate) fn asked(&mut self) -> ConfirmRequest {
+        match self.until(|event| matches!(event, Event::ConfirmAsked(_))) {
+            Event::ConfirmAsked(request) => *request,
+            _ => unreachable!(),
+        }
+    }
+
+    pub(crate) fn turn_end(&mut self) -> TurnEnd {
+        match self.until(|event| matches!(event, Event::TurnEnded(_))) {
+            Event::TurnEnded(end) => *end,
+            _ => unreachable!(),
+        }
+    }
+
+    /// Goes on to the end of the turn and says yes to everything.
+    pub(crate) fn turn_end_allowing(&mut self) -> TurnEnd {
+        loop {
+            match self.next() {
+                Event::ConfirmAsked(request) => self.answer(&request, Answer::AllowOnce),
+                Event::TurnEnded(end) => return *end,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether anybody was asked so far.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.seen.iter().any(|event| matches!(event, Event::ConfirmAsked(_)))
+    }
+
+    /// The last row of each call that was seen, in the order of their first.
+    pub(crate) fn calls(&self) -> Vec<CallRecord> {
+        let mut rows: Vec<CallRecord> = Vec::new();
+        for event in &self.seen {
+            let Event::CallChanged(row) = event else { continue };
+            match rows.iter_mut().find(|known| known.call.id == row.call.id) {
+                Some(known) => known.clone_from(row),
+                None => rows.push((**row).clone()),
+            }
+        }
+        rows
+    }
+
+    /// The results that the model was sent with the last request, in their order.
+    pub(crate) fn sent_results(&self) -> Vec<ToolResult> {
+        let requests = self.requests.borrow();
+        let messages = requests.last().map(|request| request.messages.clone()).unwrap_or_default();
+        messages.into_iter().filter_map(|message| message.tool_result).collect()
+    }
+
+    /// One call through the gate as the command line makes it, in the default mode; asks are answered with `answer`.
+    pub(crate) fn tool(&mut self, name: &str, args: &Value, answer: &Answer) -> ToolResult {
+        self.tool_with(name, &args.to_string(), answer, TurnOptions::default())
+    }
+
+    pub(crate) fn tool_with(&mut self, name: &str, args: &str, answer: &Answer, options: TurnOptions) -> ToolResult {
+        let session = Session {
+            id: self.session.clone(),
+            title: "tool".into(),
+            provider: String::new(),
+            model: String::new(),
+            thinking: Default::default(),
+            folders: vec![self.folder.path().display().to_string()],
+            mode: ConfirmMode::Changes,
+            system_prompt: None,
+            pinned: false,
+            head: None,
+            draft: String::new(),
+            created_at: UnixMs(0),
+            updated_at: UnixMs(0),
+        };
+        let call = ToolCall {
+            id: CallId::new(format!("call-{}", self.seen.len())),
+            name: name.into(),
+            args: json!({}),
+            iteration: 0,
+            timestamp: UnixMs(0),
+            raw_args: Some(args.to_owned()),
+            parse_error: None,
+        };
+        self.send(Command::RunTool { session: Box::new(session), call, options });
+        loop {
+            match self.next() {
+                Event::ConfirmAsked(request) => self.answer(&request, answer.clone()),
+                Event::ToolEnded { result, .. } => return *result,
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        if let Some(engine) = self.engine.take() {
+            engine.shutdown();
+        }
+    }
+}
+
+fn start(
+    provider: &Arc<Scripted>,
+    tools: &[Arc<dyn Tool>],
+    storage: Storage,
+    home: &Path,
+    data: &Path,
+) -> (Engine, Inbox) {
+    let mut options = EngineOptions::new(data, env!("CARGO_BIN_EXE_nod"));
+    options.storage = storage;
+    options.home = Some(home.to_path_buf());
+    options.providers = Arc::new(Only(Arc::clone(provider) as Arc<dyn Provider>));
+    options.tools = tools.to_vec();
+    let engine = Engine::start(options).unwrap();
+    let inbox = engine.subscribe(Arc::new(|| {}));
+    (engine, inbox)
+}

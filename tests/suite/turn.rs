@@ -1,0 +1,142 @@
+//! Turns from the outside: what a front end sees of them, what the model is sent, what is kept.
+
+use nod::ir::{Error, ErrorCode, MessageStatus, Role, State};
+use nod::port::{Command, Event, TurnOutcome};
+use nod::provider::scripted::{Gate, Step};
+
+use crate::support::desk::Desk;
+
+fn states(desk: &Desk) -> Vec<State> {
+    let state = |event: &Event| match event {
+        Event::StateChanged { state, .. } => Some(*state),
+        _ => None,
+    };
+    desk.seen.iter().filter_map(state).collect()
+}
+
+fn opened(desk: &mut Desk) -> Vec<nod::ir::MessageRecord> {
+    desk.send(Command::OpenSession(desk.session.clone()));
+    match desk.until(|event| matches!(event, Event::SessionOpened { .. })) {
+        Event::SessionOpened { messages, .. } => messages,
+        _ => unreachable!(),
+    }
+}
+
+#[test]
+fn an_answer_is_streamed_kept_and_named_after_the_question() {
+    let mut desk = Desk::new(vec![vec![Step::think("hm"), Step::text("Hello "), Step::text("there")]]);
+    desk.say("Greet me");
+    let end = desk.turn_end();
+    assert_eq!((end.outcome, end.content.as_str(), end.rounds), (TurnOutcome::Done, "Hello there", 1));
+    assert_eq!(states(&desk), [State::Sending, State::Accumulating, State::Done]);
+    let messages = opened(&mut desk);
+    let shown: Vec<_> = messages.iter().map(|m| (m.message.role, m.message.content.as_str(), m.status)).collect();
+    assert_eq!(
+        shown,
+        [(Role::User, "Greet me", MessageStatus::Complete), (Role::Assistant, "Hello there", MessageStatus::Complete)]
+    );
+    assert_eq!(messages[1].message.reasoning_content.as_deref(), Some("hm"));
+    let titled = |event: &Event| matches!(event, Event::SessionChanged(session) if session.title == "Greet me");
+    assert!(desk.seen.iter().any(titled));
+}
+
+#[test]
+fn a_failure_keeps_what_was_streamed_and_continue_tries_again() {
+    let broken = Error::new(ErrorCode::NetworkError, "the line is gone").retryable();
+    let mut desk =
+        Desk::new(vec![vec![Step::text("Half an ans"), Step::Fail(broken)], vec![Step::text("A whole answer")]]);
+    desk.say("Tell me");
+    let end = desk.turn_end();
+    assert_eq!(end.outcome, TurnOutcome::Failed);
+    let kept = opened(&mut desk).pop().unwrap();
+    assert_eq!((kept.status, kept.message.content.as_str()), (MessageStatus::Failed, "Half an ans"));
+    assert_eq!(kept.error.unwrap().code, ErrorCode::NetworkError);
+
+    desk.send(Command::Continue(desk.session.clone()));
+    assert_eq!(desk.turn_end().outcome, TurnOutcome::Done);
+    let again = opened(&mut desk).pop().unwrap();
+    assert_eq!((again.message.content.as_str(), again.version), ("A whole answer", (2, 2)));
+}
+
+#[test]
+fn an_error_before_the_first_byte_is_tried_again_and_said_so() {
+    let busy = Error { retry_after_ms: Some(1), ..Error::new(ErrorCode::ModelOverloaded, "busy").retryable() };
+    let mut desk = Desk::new(vec![vec![Step::Fail(busy)], vec![Step::text("Here I am")]]);
+    desk.say("Hello?");
+    assert_eq!(desk.turn_end().content, "Here I am");
+    assert!(desk.seen.iter().any(|event| matches!(event, Event::Retrying { attempt: 1, .. })));
+    let done =
+        |event: &&Event| matches!(event, Event::Streamed { event, .. } if event.body == nod::ir::StreamBody::Done);
+    assert_eq!(desk.seen.iter().filter(done).count(), 1, "the stream that counted ended once");
+}
+
+#[test]
+fn a_message_sent_while_a_turn_runs_waits_and_is_answered_next() {
+    let gate = Gate::new();
+    let mut desk = Desk::new(vec![vec![Step::text("one"), Step::Gate(gate.clone())], vec![Step::text("two")]]);
+    desk.say("first");
+    desk.until_state(State::Accumulating);
+    desk.say("second");
+    desk.until(|event| matches!(event, Event::QueueChanged { queued, .. } if queued == &["second"]));
+    gate.open();
+    assert_eq!(desk.turn_end().content, "one");
+    assert_eq!(desk.turn_end().content, "two");
+}
+
+#[test]
+fn a_front_end_that_opens_the_session_in_the_middle_gets_all_that_has_come() {
+    let gate = Gate::new();
+    let mut desk = Desk::new(vec![vec![Step::text("so far"), Step::Gate(gate.clone()), Step::text(" and on")]]);
+    desk.say("go");
+    desk.until(|event| {
+        matches!(event, Event::Streamed { event, .. }
+        if matches!(&event.body, nod::ir::StreamBody::TextDelta { .. }))
+    });
+    let record = opened(&mut desk).pop().unwrap();
+    assert_eq!((record.status, record.message.content.as_str()), (MessageStatus::Streaming, "so far"));
+    gate.open();
+    assert_eq!(desk.turn_end().content, "so far and on");
+}
+
+#[test]
+fn an_edited_message_makes_a_branch_and_the_old_one_stays_reachable() {
+    let mut desk = Desk::new(vec![vec![Step::text("old")], vec![Step::text("new")]]);
+    desk.say("first");
+    desk.turn_end();
+    let asked = opened(&mut desk).remove(0);
+    let session = desk.session.clone();
+    desk.send(Command::EditMessage { session: session.clone(), message: asked.id, text: "edited".into() });
+    desk.turn_end();
+    let branch = opened(&mut desk);
+    assert_eq!((branch[0].message.content.as_str(), branch[0].version), ("edited", (2, 2)));
+    assert_eq!(branch[1].message.content, "new");
+    desk.send(Command::SelectVersion { session, message: branch[0].id.clone(), version: 1 });
+    let branch = opened(&mut desk);
+    assert_eq!((branch[0].message.content.as_str(), branch[1].message.content.as_str()), ("first", "old"));
+}
+
+#[test]
+fn a_regenerated_answer_is_a_second_version() {
+    let mut desk = Desk::new(vec![vec![Step::text("one")], vec![Step::text("two")]]);
+    desk.say("say");
+    desk.turn_end();
+    let answer = opened(&mut desk).pop().unwrap();
+    desk.send(Command::Regenerate { session: desk.session.clone(), message: answer.id });
+    desk.turn_end();
+    let answer = opened(&mut desk).pop().unwrap();
+    assert_eq!((answer.message.content.as_str(), answer.version), ("two", (2, 2)));
+}
+
+#[test]
+fn sessions_and_settings_are_there_again_after_a_restart() {
+    let mut desk = Desk::kept(vec![vec![Step::text("kept")]]);
+    desk.say("keep this");
+    desk.turn_end();
+    desk.set("general.language", "zh-CN");
+    desk.restart();
+    desk.send(Command::ListSessions);
+    let listed = desk.until(|event| matches!(event, Event::SessionsListed(_)));
+    assert!(matches!(listed, Event::SessionsListed(sessions) if sessions[0].title == "keep this"));
+    let contents: Vec<_> = opened(&mut desk).into_iter().map(|record| record.message.content).collect();
+    assert_eq!(contents, ["keep this", "kept"]);
+}
