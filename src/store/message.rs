@@ -232,19 +232,14 @@ fn append(transaction: &Transaction<'_>, record: &MessageRecord) -> Result<(), S
 }
 
 fn append_chunks(transaction: &Transaction<'_>, id: &MessageId, deltas: Vec<Delta>) -> Result<(), StoreError> {
-    let streaming: Option<(i64, i64)> = transaction
-        .query_row(
-            "SELECT row, (SELECT coalesce(max(number), 0) FROM message_chunk WHERE message = row)
-                FROM message WHERE id = ?1 AND status = 'streaming'",
-            [id.as_str()],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
+    let message: Option<i64> = transaction
+        .query_row("SELECT row FROM message WHERE id = ?1 AND status = 'streaming'", [id.as_str()], |row| row.get(0))
         .optional()?;
-    let Some((message, last)) = streaming else { return Err(missing(id)) };
-    let mut statement = transaction
-        .prepare("INSERT INTO message_chunk (message, number, is_reasoning, text) VALUES (?1, ?2, ?3, ?4)")?;
-    for (number, delta) in (last + 1..).zip(merge(deltas)) {
-        statement.execute(params![message, number, delta.is_reasoning, delta.text])?;
+    let Some(message) = message else { return Err(missing(id)) };
+    let mut statement =
+        transaction.prepare("INSERT INTO message_chunk (message, is_reasoning, text) VALUES (?1, ?2, ?3)")?;
+    for delta in merge(deltas) {
+        statement.execute(params![message, delta.is_reasoning, delta.text])?;
     }
     Ok(())
 }
@@ -360,7 +355,7 @@ fn contents(answer: Option<&str>, error: Option<&str>, body: &str) -> Result<Con
 
 fn add_chunks(connection: &Connection, row: i64, message: &mut Message) -> Result<(), StoreError> {
     let mut statement =
-        connection.prepare("SELECT is_reasoning, text FROM message_chunk WHERE message = ?1 ORDER BY number")?;
+        connection.prepare("SELECT is_reasoning, text FROM message_chunk WHERE message = ?1 ORDER BY row")?;
     let mut chunks = statement.query([row])?;
     while let Some(chunk) = chunks.next()? {
         let text = chunk.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
@@ -468,8 +463,21 @@ mod tests {
         let store = Store::open(folder.path(), super::super::tests::clock()).unwrap().store;
         store.insert_session(&session("s")).await.unwrap();
         // What 3,000 tokens a second bring in 250 ms.
-        let words = ["quick ", "brown ", "fox ", "jumps ", "over ", "the ", "lazy ", "dog. "];
-        let batch: String = (0..3_000 / 5).map(|number| words[number * 7 % 8]).collect();
+        // Mixed text with a vocabulary of thousands: what the full-text index keeps of it counts too.
+        let mut random = 1_u64;
+        let mut word = |_| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let number = (random >> 33) as u32;
+            match number % 5 {
+                0 => char::from_u32(0x4E00 + number / 5 % 2_500).unwrap().to_string(),
+                _ => format!(
+                    "{}{} ",
+                    ["the", "con", "ab", "in", "re"][number as usize % 5],
+                    number / 5 % (1 << (number % 13))
+                ),
+            }
+        };
+        let batch: String = (0..600).map(&mut word).collect();
         let mut written = Vec::new();
         for (id, batches) in [("short", 512 * 1024 / batch.len() / 4), ("long", 512 * 1024 / batch.len())] {
             let mut answer = message("s", id, None, Role::Assistant, "");

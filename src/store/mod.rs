@@ -57,16 +57,21 @@ struct Inner {
     read: Option<Lane>,
     /// Apart from `read`, so that a long search never holds up a page.
     search: Option<Lane>,
-    threads: Vec<JoinHandle<()>>,
+    reader_threads: Vec<JoinHandle<()>>,
+    writer_thread: Option<JoinHandle<()>>,
     database: PathBuf,
     clock: Clock,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        (self.write, self.read, self.search) = (None, None, None);
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has nothing left to write.
+        // The writer last: who closes last folds the log into the database. A thread that panicked has nothing to write.
+        (self.read, self.search) = (None, None);
+        for thread in self.reader_threads.drain(..) {
+            thread.join().ok();
+        }
+        self.write = None;
+        if let Some(thread) = self.writer_thread.take() {
             thread.join().ok();
         }
     }
@@ -119,7 +124,8 @@ impl Store {
             write: Some(write),
             read: Some(read),
             search: Some(search),
-            threads: vec![read_thread, search_thread, write_thread],
+            reader_threads: vec![read_thread, search_thread],
+            writer_thread: Some(write_thread),
             database,
             clock,
         };
@@ -138,7 +144,8 @@ impl Store {
             write: Some(lane.clone()),
             read: Some(lane.clone()),
             search: Some(lane),
-            threads: vec![thread],
+            reader_threads: Vec::new(),
+            writer_thread: Some(thread),
             database: PathBuf::new(),
             clock,
         };
@@ -170,8 +177,16 @@ impl Store {
             (reader.map_err(|error| error.at(&database))?, searcher.map_err(|error| error.at(&database))?);
         let (read, read_thread) = Lane::start("nod-store-read", reader, None, database.clone())?;
         let (search, search_thread) = Lane::start("nod-store-search", searcher, None, database.clone())?;
-        let threads = vec![read_thread, search_thread];
-        Ok(Self(Arc::new(Inner { write: None, read: Some(read), search: Some(search), threads, database, clock })))
+        let inner = Inner {
+            write: None,
+            read: Some(read),
+            search: Some(search),
+            reader_threads: vec![read_thread, search_thread],
+            writer_thread: None,
+            database,
+            clock,
+        };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Puts the newest backup in the place of a database that was set aside; gives the backup's path. Open it next.
@@ -188,10 +203,9 @@ impl Store {
     /// # Errors
     /// Whatever kept the log from being folded in; nothing is lost then, and the store is closed all the same.
     pub async fn checkpoint_and_close(self) -> Result<(), StoreError> {
-        for lane in [&self.0.read, &self.0.search].into_iter().flatten() {
-            if self.0.database.as_os_str().is_empty() {
-                break;
-            }
+        // In memory the writer reads too, and must first do what is queued.
+        let readers = if self.0.reader_threads.is_empty() { [&None, &None] } else { [&self.0.read, &self.0.search] };
+        for lane in readers.into_iter().flatten() {
             lane.stop().await;
         }
         let Some(lane) = &self.0.write else { return Ok(()) };

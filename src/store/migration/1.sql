@@ -32,14 +32,14 @@ CREATE INDEX message_by_place ON message (parent, session, role);
 CREATE INDEX message_by_session ON message (session);
 CREATE INDEX message_streaming ON message (status) WHERE status = 'streaming';
 
--- Streamed text as it came; folded into its message when that ends.
+-- Streamed text as it came; folded into its message when that ends. Holds only what grows at the moment, so it needs no
+-- index, and every append writes the fewest pages.
 CREATE TABLE message_chunk (
+    row INTEGER PRIMARY KEY,
     message INTEGER NOT NULL REFERENCES message (row) ON DELETE CASCADE,
-    number INTEGER NOT NULL,
     is_reasoning INTEGER NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (message, number)
-) STRICT, WITHOUT ROWID;
+    text TEXT NOT NULL
+) STRICT;
 
 -- The ledger.
 CREATE TABLE call (
@@ -89,9 +89,10 @@ CREATE TABLE setting (
 ) STRICT, WITHOUT ROWID;
 
 -- Full text; rowid is the row of the message or session. Chinese, Japanese and Korean go in as overlapping pairs.
+-- Beginnings of one and two characters have an index of their own; three would write more than it is worth.
 CREATE VIRTUAL TABLE message_text USING fts5 (
-    text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2', prefix = '1'
+    text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2'
 );
 CREATE VIRTUAL TABLE title_text USING fts5 (
-    text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2', prefix = '1'
+    text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2'
 );
