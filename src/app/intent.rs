@@ -159,6 +159,9 @@ pub enum Intent {
         model: String,
     },
 
+    /// The data folder was measured, in bytes.
+    DataMeasured(u64),
+
     // Search, panels, toasts
     Search(String),
     ClearSearch,
@@ -270,6 +273,8 @@ pub enum HostAction {
     },
     /// Read off the window's thread; answered by `AddFolderPath`, `AttachImage`, `AttachText` or `AttachFailed`.
     ReadFiles(Vec<PathBuf>),
+    /// Adds up a folder's files off the window's thread; answered by `DataMeasured`.
+    Measure(PathBuf),
     /// Starts the engine again as chosen.
     Restart(FaultChoice),
     /// The keyboard goes to the composer.

@@ -7,6 +7,7 @@ pub mod composer;
 pub mod confirm;
 pub mod models;
 pub mod path;
+pub mod preview;
 pub mod rows;
 pub mod search;
 pub mod session;

@@ -20,6 +20,8 @@ pub struct AppState {
     pub phase: Phase,
     /// Where data lies.
     pub data_dir: PathBuf,
+    /// What the data takes on the disk, once it was measured.
+    pub data_bytes: Option<u64>,
     pub settings: Settings,
     /// All sessions, newest first.
     pub sessions: Vec<crate::ir::Session>,
@@ -354,7 +356,11 @@ impl AppState {
             Intent::OpenSettings(page) => {
                 self.settings_page = Some(page);
                 self.panel = None;
-                Reaction::none()
+                if page == SettingsPage::Data {
+                    HostAction::Measure(self.data_dir.clone()).into()
+                } else {
+                    Reaction::none()
+                }
             }
             Intent::CloseSettings => {
                 self.settings_page = None;
@@ -364,6 +370,11 @@ impl AppState {
             Intent::ResetSetting(key) => Command::ResetSetting { key: key.to_owned() }.into(),
             Intent::PullModel { provider, model } => self.pull_model(provider, model),
             Intent::CancelPull { provider, model } => Command::CancelPull { provider, model }.into(),
+
+            Intent::DataMeasured(bytes) => {
+                self.data_bytes = Some(bytes);
+                Reaction::none()
+            }
 
             Intent::Search(query) => self.change_search(query),
             Intent::ClearSearch => {

@@ -10,4 +10,5 @@ pub use confirm::{Answer, ConfirmRequest};
 pub use event::{Event, ModelsState, SearchHit, TurnEnd, TurnOutcome};
 pub use settings::{
     GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, Theme, ToolSettings,
+    WindowPlace,
 };

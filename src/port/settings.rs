@@ -33,6 +33,19 @@ pub struct GeneralSettings {
     pub send_key: SendKey,
     pub animations: bool,
     pub show_sidebar: bool,
+    /// Where the window was when it closed last.
+    pub window: Option<WindowPlace>,
+}
+
+/// Where a window is, in points.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WindowPlace {
+    pub x: f32,
+    pub y: f32,
+    /// Without the frame.
+    pub width: f32,
+    pub height: f32,
+    pub is_maximized: bool,
 }
 
 impl Default for GeneralSettings {
@@ -46,6 +59,7 @@ impl Default for GeneralSettings {
             send_key: SendKey::Enter,
             animations: true,
             show_sidebar: true,
+            window: None,
         }
     }
 }

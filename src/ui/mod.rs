@@ -3,7 +3,17 @@
 //! While drawing nothing is sent, locked, waited for, parsed, sorted or opened.
 
 pub mod font;
+pub mod host;
 pub mod icon;
+pub mod layout;
 pub mod markdown;
+pub mod modal;
+pub mod panel;
+pub mod scene;
+pub mod sentence;
+pub mod settings;
+mod task;
 pub mod theme;
 pub mod widget;
+
+pub use host::{Launcher, Port, Wake, Window, WindowOptions, run};

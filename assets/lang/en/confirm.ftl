@@ -1,1 +1,102 @@
 # confirm
+
+### window begin
+## The question about one call
+confirm-title-read = Read a file outside your folders?
+confirm-title-list = List a folder outside your folders?
+confirm-title-search = Search a folder outside your folders?
+confirm-title-read-inside = Read a file?
+confirm-title-list-inside = List a folder?
+confirm-title-search-inside = Search a folder?
+confirm-title-create = Create a file?
+confirm-title-folder = Create a folder?
+confirm-title-change = Change a file?
+confirm-title-delete = Delete this?
+confirm-title-delete-many = Delete a folder with everything in it?
+confirm-title-command = Run a command?
+confirm-place = { $place } of { $count } waiting
+confirm-next = Next question
+confirm-previous = Previous question
+confirm-wide = Show over the whole window
+confirm-narrow = Show smaller
+confirm-fact-file = File
+confirm-fact-folder = Folder
+confirm-fact-in = Runs in
+confirm-fact-place = Place
+confirm-fact-link = Through
+confirm-fact-what = What
+confirm-fact-limit = At most
+confirm-fact-environment = Environment
+confirm-fact-by = Asked by
+confirm-fact-state = State
+confirm-outside = outside every allowed folder
+confirm-seconds = { $seconds ->
+    [one] { $seconds } second, then it is stopped
+   *[other] { $seconds } seconds, then it is stopped
+}
+confirm-by = { $model } · “{ $title }”
+confirm-by-command-line = the command line
+confirm-what-create = Create with { $lines ->
+    [one] { $lines } line
+   *[other] { $lines } lines
+} ({ $size })
+confirm-what-change = Replace the content: { $added ->
+    [one] { $added } line
+   *[other] { $added } lines
+} added, { $removed } removed
+confirm-what-delete = Delete { $count ->
+    [one] one entry
+   *[other] { $count } entries
+} ({ $size })
+confirm-what-delete-at-least = Delete at least { $count } entries (at least { $size }): more than can be counted here
+confirm-what-delete-one = Delete it
+confirm-what-command = Run this command line in a shell
+confirm-what-read = Read its content and give it to the model
+confirm-what-list = List what is in it and give the names to the model
+confirm-what-search = Search it and give what is found to the model
+confirm-what-folder = Create it, with its parents where they are missing
+confirm-new = new
+confirm-exists = exists
+confirm-unchanged = unchanged since read
+confirm-changed = changed since it was read
+confirm-never-read = not read before
+confirm-undoable = can be undone
+confirm-to-trash = goes to the trash
+confirm-not-undoable = cannot be undone
+confirm-confined = confined
+confirm-unconfined = unconfined
+risk-low = low risk
+risk-medium = medium risk
+risk-high = high risk
+risk-critical = critical risk
+confirm-asked-anew = This changed after you were asked. This is how it is now.
+confirm-unconfined-detail = Unconfined: this command can do whatever you can do on this computer, also outside your folders.
+confirm-deceptive = Some characters in here are invisible or look like others. They are shown as red escapes.
+confirm-reason-outside = It lies outside your folders: only reading is possible, and you are asked each time.
+confirm-reason-name = Its name says that it may hold secrets: “{ $part }”.
+confirm-reason-hidden = Its name holds invisible characters: { $name }
+confirm-reason-protected = Other programs run what is written here.
+confirm-reason-hard-link = The file has other names too (hard links); they keep the old content.
+confirm-reason-mount = It lies on another disk than its allowed folder.
+confirm-reason-unparsed = The command line could not be taken apart: read it with care.
+confirm-preview = Preview
+confirm-arguments = All arguments
+confirm-show-arguments = All arguments
+confirm-hide-arguments = Hide arguments
+confirm-model-says = The model says: “{ $words }”
+confirm-deny = Deny
+confirm-deny-why = Deny and say why
+confirm-deny-stop = Deny and stop
+confirm-send-denial = Send
+confirm-reason-field = Reason
+confirm-reason-hint = Why not? The model reads this.
+confirm-allow-session = Allow in this session
+confirm-allow-once = Allow once
+confirm-rules-heading = Until this chat is deleted, allow without asking:
+confirm-dry-run = would have allowed { $allowed } of the last { $of } calls
+confirm-reads = { $count ->
+    [one] { $count } read waits
+   *[other] { $count } reads wait
+}
+confirm-allow-reads = Allow these { $count } reads once
+### window end

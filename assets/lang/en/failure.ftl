@@ -33,3 +33,23 @@ fault-export = The chat could not be written to this file: { $path }
 fault-import = This file could not be read as a chat: { $path }
 fault-setting-unknown = There is no setting of this name: { $key }
 fault-setting-value = This setting does not take that value: { $key }
+
+### window begin
+## Nod could not start
+fault-start-read-only = Nod cannot write to its data folder
+fault-start-read-only-detail = Nothing can be saved in { $folder }. Make the folder writable, or choose another one.
+fault-start-newer = Your data was written by a newer Nod
+fault-start-newer-detail = Nothing in { $folder } was changed. Update Nod, or use another folder.
+fault-start-no-space = The disk is full
+fault-start-no-space-detail = There is no room left for { $folder }. Free some space and try again, or choose another folder.
+fault-start-corrupt = Nod's database is damaged
+fault-start-corrupt-detail = The data in { $folder } cannot be read. Nothing is deleted. Try again, or choose another folder.
+fault-start-locked = Nod is already running
+fault-start-locked-detail = Another Nod uses { $folder }. Close it and try again, or choose another folder.
+fault-start-failed = Nod could not start
+fault-start-failed-detail = Something went wrong with { $folder }. Try again, or choose another folder.
+fault-start-retry = Try again
+fault-start-other = Choose another folder…
+fault-start-unsaved = Go on without saving
+fault-start-unsaved-detail = Without saving, everything of this run is gone when the window closes.
+### window end

@@ -5,3 +5,18 @@ notice-recovered-calls = Nod closed while calls were running: { $count }. Check 
 notice-folder-disk = This is a whole disk. Nod can read all of it except the blocked places: { $path }
 notice-folder-home = This is a home folder. Secrets in it stay blocked, but a smaller folder is safer: { $path }
 notice-folder-holds-blocked = Some places in this folder stay blocked: { $path }
+
+### window begin
+## Short messages that need no answer
+notice-undo = Undo
+notice-session-deleted = “{ $title }” was deleted
+notice-exported = Exported to { $path }
+notice-provider-switched = { $to } answers now instead of { $from }: { $reason }
+notice-model-downloaded = { $model } was downloaded
+notice-choose-model = Choose a model first; your text is still there.
+notice-engine-busy = Too much at once: this was not taken. Try again in a moment.
+notice-setting-refused = This setting does not take that value.
+notice-attach-unreadable = { $name } cannot be read
+notice-attach-large = { $name } is too large to attach
+notice-attach-binary = { $name } is neither text nor an image that models take
+### window end

@@ -1,1 +1,158 @@
 # settings
+
+### window begin
+## The settings
+settings-title = Settings
+settings-back = Back to the chat
+settings-page-general = General
+settings-page-models = Models
+settings-page-tools = Tools
+settings-page-safety = Safety
+settings-page-prompts = Prompts
+settings-page-data = Data
+settings-page-shortcuts = Shortcuts
+settings-page-about = About
+settings-choose = Choose…
+settings-open-folder = Open folder
+settings-copy-path = Copy path
+
+## General
+settings-general-line = How the window looks and types. Every change applies at once.
+settings-language = Language
+settings-language-system = As the system
+settings-language-en = English
+settings-language-zh = 简体中文
+settings-theme = Theme
+settings-theme-system = As the system
+settings-theme-light = Light
+settings-theme-dark = Dark
+settings-scale = Size of everything
+settings-message-size = Text size of messages
+settings-code-size = Text size of code
+settings-animations = Animations
+settings-animations-help = Off: nothing fades or slides, and spinners stand still.
+settings-writing = Writing
+settings-send-key = Send with
+settings-send-key-help = The other key breaks the line.
+settings-send-enter = Enter
+settings-send-ctrl-enter = Ctrl+Enter
+settings-show-sidebar = Show the sidebar
+
+## Models
+settings-models-line = Where answers come from.
+settings-ollama-url = Address of Ollama
+settings-ollama-running = { $count ->
+    [one] running · { $count } model
+   *[other] running · { $count } models
+}
+settings-ollama-asking = asking…
+settings-test = Test
+settings-guide-help = no AI model · understands a few typed requests
+settings-always-there = always there
+settings-installed = On this Ollama
+settings-no-models = No model yet
+settings-no-models-help = Download one below; small ones work on most computers.
+settings-context-k = { $tokens }K tokens of context
+settings-context-unknown = context unknown
+settings-no-tools = no tools
+settings-pull = Download a model
+settings-pull-help = By its name in Ollama's library.
+settings-pull-field = Name of the model
+settings-pull-start = Download
+settings-pull-starting = starting…
+settings-pull-progress = { $done } of { $total }
+settings-pull-cancel = Cancel the download of { $model }
+settings-defaults = Defaults
+settings-default-model = Model for new chats
+settings-default-none = none chosen
+settings-num-ctx = Context window (num_ctx)
+settings-num-ctx-help = Tokens that Ollama is asked for; more needs more memory.
+settings-keep-alive = Keep the model loaded
+settings-keep-alive-help = For example 5m or 1h; empty for Ollama's own default.
+settings-temperature = Temperature
+settings-temperature-help = 0 is the most predictable, 2 the wildest.
+settings-thinking = Thinking of new chats
+settings-thinking-help = For models that can think first.
+settings-show-thinking = Show thinking while it streams
+settings-max-rounds = Most rounds in one turn
+settings-max-rounds-help = A round is one request to the model and the calls it asks for.
+
+## Tools
+settings-tools-line = What a model may ask for. Each call still goes through your folders and your yes.
+settings-tools-master = Tools
+settings-tools-master-help = Off: models can only talk.
+settings-tools-each = Each tool
+settings-tool-read-file = Reads a file's text
+settings-tool-list-directory = Lists a folder
+settings-tool-search-files = Finds files by name and text
+settings-tool-write-file = Writes a whole file
+settings-tool-edit-file = Changes parts of a file
+settings-tool-create-directory = Creates a folder
+settings-tool-delete-file = Moves files and folders to the trash; always asked
+settings-tool-run-command = Runs a command in a shell; always asked, and not confined in this version
+settings-command-note = A command can do whatever you can do on this computer, also outside your folders. Leave run_command off unless you need it.
+settings-limits = Limits
+settings-limit-read-bytes = Largest file to read, in bytes
+settings-limit-read-lines = Most lines read at once
+settings-limit-write-bytes = Largest file to write, in bytes
+settings-limit-list = Most entries of a listing
+settings-limit-search-bytes = Largest file to search, in bytes
+settings-limit-search-files = Most files searched
+settings-limit-matches = Most matches in one file
+settings-limit-output = Most output of a command, in bytes
+settings-limit-timeout = Usual time limit of a command, in milliseconds
+settings-limit-timeout-max = Longest time limit of a command, in milliseconds
+
+## Safety
+settings-safety-line = Nothing changes without your nod.
+settings-mode = New chats ask before
+settings-unconfined = Never run commands unconfined
+settings-unconfined-help = This version cannot confine commands yet: while this is on, no command runs at all.
+settings-remember-commands = Rules may cover an identical command
+settings-remember-commands-help = Only the very same command in the same folder.
+settings-default-folders = Folders of new chats
+settings-no-default-folders = None: a new chat begins without a folder.
+settings-add-default-folder = Add a folder
+settings-default-folders-help = A new chat starts with the folders that you used last.
+settings-blocked = Always closed
+settings-blocked-system = Folders of the system
+settings-blocked-windows = Folders of Windows
+settings-blocked-keys = Keys and accounts in your home folder
+settings-blocked-names = Names that say “secret”
+settings-blocked-writes = Never written: other programs run them
+settings-blocked-help = Browser profiles, keyrings, other agents' settings and Nod's own data are closed too. No setting and no rule opens them.
+
+## Prompts
+settings-prompts-line = Words that every chat begins with.
+settings-system-prompt = System prompt
+settings-system-prompt-hint = For example: Answer briefly. I write Rust.
+settings-prompts-note = Empty for none. It is added to Nod's own instructions for tools, which stay.
+
+## Data
+settings-data-line = Everything stays on this computer.
+settings-data-folder = Folder
+settings-data-size = Size
+settings-data-measuring = measuring…
+settings-data-chats = Chats
+settings-export = Export this chat
+settings-export-help = As JSON, which can be imported again, or as Markdown to read.
+settings-export-start = Export…
+settings-import = Import a chat
+settings-import-help = From a JSON file that Nod has exported.
+settings-import-start = Import…
+settings-data-note = A deleted chat can be brought back from its message for a short while; then it is gone.
+
+## Shortcuts, About
+settings-shortcuts-line = Press ? anywhere to see them.
+settings-about-name = Nod
+settings-about-line = A desktop agent that asks before it changes anything.
+settings-version = Version
+settings-licence = Licence
+settings-fonts = Fonts and icons
+settings-help = Help
+settings-logs = Log folder
+settings-diagnostics = Diagnostics
+settings-diagnostics-help = Version and counts; no message, no file, no key.
+settings-diagnostics-copy = Copy diagnostics
+settings-diagnostics-text = Nod { $version }, { $system } { $machine }, data in { $folder }, chats: { $sessions }, providers: { $providers }
+### window end

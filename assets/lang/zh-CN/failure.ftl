@@ -33,3 +33,23 @@ fault-export = 无法把对话写入这个文件：{ $path }
 fault-import = 无法把这个文件读作对话：{ $path }
 fault-setting-unknown = 没有这个名称的设置：{ $key }
 fault-setting-value = 这个设置不接受该值：{ $key }
+
+### window begin
+## Nod could not start
+fault-start-read-only = Nod 无法写入数据目录
+fault-start-read-only-detail = 无法在 { $folder } 中保存任何内容。请让该目录可写，或选择另一个目录。
+fault-start-newer = 数据由更新版本的 Nod 写入
+fault-start-newer-detail = { $folder } 中的内容没有改动。请更新 Nod，或使用另一个目录。
+fault-start-no-space = 磁盘已满
+fault-start-no-space-detail = { $folder } 所在的磁盘没有剩余空间。请清理后重试，或选择另一个目录。
+fault-start-corrupt = Nod 的数据库已损坏
+fault-start-corrupt-detail = 无法读取 { $folder } 中的数据。没有删除任何内容。请重试，或选择另一个目录。
+fault-start-locked = Nod 已在运行
+fault-start-locked-detail = 另一个 Nod 正在使用 { $folder }。请先关闭它再重试，或选择另一个目录。
+fault-start-failed = Nod 无法启动
+fault-start-failed-detail = { $folder } 出了问题。请重试，或选择另一个目录。
+fault-start-retry = 重试
+fault-start-other = 选择另一个目录……
+fault-start-unsaved = 不保存，继续使用
+fault-start-unsaved-detail = 不保存时，关闭窗口后本次的所有内容都会消失。
+### window end

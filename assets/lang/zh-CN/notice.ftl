@@ -5,3 +5,18 @@ notice-recovered-calls = Nod 关闭时还有调用在运行：{ $count } 个。�
 notice-folder-disk = 这是整个磁盘。除被禁止的位置外，Nod 都能读取：{ $path }
 notice-folder-home = 这是主文件夹。其中的机密仍被禁止访问，但选小一点的文件夹更安全：{ $path }
 notice-folder-holds-blocked = 这个文件夹里有些位置仍被禁止访问：{ $path }
+
+### window begin
+## Short messages that need no answer
+notice-undo = 撤销
+notice-session-deleted = 已删除“{ $title }”
+notice-exported = 已导出到 { $path }
+notice-provider-switched = 现由 { $to } 代替 { $from } 回答：{ $reason }
+notice-model-downloaded = 已下载 { $model }
+notice-choose-model = 请先选择模型，你输入的内容还在。
+notice-engine-busy = 操作太多，这一次未被接受。请稍后再试。
+notice-setting-refused = 该设置不接受这个值。
+notice-attach-unreadable = 无法读取 { $name }
+notice-attach-large = { $name } 太大，无法附加
+notice-attach-binary = { $name } 既不是文本，也不是模型支持的图像
+### window end

@@ -1,0 +1,533 @@
+//! The window itself: moves events in, commands out, and does what only a window can (dialogs, clipboard, links).
+//!
+//! `logic` takes events for at most 4 ms and never draws; `draw` reads the state and fills the outbox.
+#![expect(clippy::disallowed_methods, reason = "the window reads the clock and hands the time to the state")]
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use egui::{Context, OpenUrl, Ui, UserAttentionType, ViewportCommand, Visuals};
+
+use crate::app::rows::{model_rows, palette_rows, sidebar_rows};
+use crate::app::{AppState, Closing, FaultChoice, HostAction, Intent, Phase, Reaction, StartFault};
+use crate::ir::UnixMs;
+use crate::lang::{Lang, Locale};
+use crate::port::{Command, Event, GeneralSettings, Language, Theme as ThemeSetting, WindowPlace};
+
+use super::panel::composer;
+use super::scene::{Rows, Scene, ViewState};
+use super::theme::{Mode, Theme};
+use super::{font, layout, task};
+
+/// Called from any thread when events have come; does not block.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// How the window talks to the engine.
+pub trait Port: Send {
+    /// Hands a command over without waiting.
+    ///
+    /// # Errors
+    /// Gives the command back when the engine's queue is full or the engine is gone.
+    fn send(&mut self, command: Command) -> Result<(), Command>;
+
+    /// Takes events for at most this long, without waiting for any.
+    fn drain(&mut self, budget: Duration) -> Vec<Event>;
+
+    /// Whether nothing is left to take.
+    fn is_empty(&self) -> bool;
+}
+
+/// Starts an engine; `None` for the first time, else as the person chose after a fault. Called on a thread of its own.
+pub type Launcher = Arc<dyn Fn(Option<FaultChoice>, Wake) -> Result<Box<dyn Port>, StartFault> + Send + Sync>;
+
+/// What a window is opened with.
+pub struct WindowOptions {
+    /// Starts the engine.
+    pub launcher: Launcher,
+    /// The time; the system's own outside tests.
+    pub clock: Arc<dyn Fn() -> UnixMs + Send + Sync>,
+    /// The system's language.
+    pub locale: Locale,
+    /// The person's home folder, for short paths.
+    pub home: Option<PathBuf>,
+}
+
+impl WindowOptions {
+    /// The usual window around an engine.
+    pub fn new(launcher: Launcher) -> Self {
+        let home = directories::BaseDirs::new().map(|folders| folders.home_dir().to_path_buf());
+        Self { launcher, clock: Arc::new(system_time), locale: Locale::system(), home }
+    }
+}
+
+/// What a worker thread brings back.
+pub(super) enum Arrival {
+    Intent(Intent),
+    Launched(Result<Box<dyn Port>, StartFault>),
+}
+
+/// How often a stream may ask for a frame.
+const FRAME_MS: u64 = 33;
+/// How long `logic` may take events.
+const DRAIN_BUDGET: Duration = Duration::from_millis(4);
+/// How long opening waits for the settings, so that the first frame already has them.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+
+/// The window: an eframe app, also driven by tests.
+pub struct Window {
+    state: AppState,
+    view: ViewState,
+    rows: Rows,
+    lang: Lang,
+    locale: Locale,
+    home: Option<String>,
+    port: Option<Box<dyn Port>>,
+    launcher: Launcher,
+    clock: Arc<dyn Fn() -> UnixMs + Send + Sync>,
+    wake: Arc<Waker>,
+    outbox: VecDeque<Intent>,
+    arrivals: Receiver<Arrival>,
+    arrived: SyncSender<Arrival>,
+    rows_are_stale: bool,
+    may_close: bool,
+    place: Option<WindowPlace>,
+    rows_day: i64,
+}
+
+/// Asks for frames, at most 30 a second however many events come.
+#[derive(Default)]
+pub(super) struct Waker {
+    ctx: std::sync::OnceLock<Context>,
+    /// When the last frame was drawn, in milliseconds since `epoch`.
+    last_frame_ms: AtomicU64,
+    epoch: std::sync::OnceLock<Instant>,
+}
+
+impl Waker {
+    fn elapsed_ms(&self) -> u64 {
+        let epoch = self.epoch.get_or_init(Instant::now);
+        u64::try_from(epoch.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn frame_drawn(&self) {
+        self.last_frame_ms.store(self.elapsed_ms(), Ordering::Relaxed);
+    }
+
+    /// Asks for a frame, soon.
+    pub(super) fn wake(&self) {
+        let Some(ctx) = self.ctx.get() else { return };
+        let since = self.elapsed_ms().saturating_sub(self.last_frame_ms.load(Ordering::Relaxed));
+        match FRAME_MS.checked_sub(since) {
+            None | Some(0) => ctx.request_repaint(),
+            Some(rest) => ctx.request_repaint_after(Duration::from_millis(rest)),
+        }
+    }
+}
+
+fn system_time() -> UnixMs {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    UnixMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Opens the window and stays until it closes.
+///
+/// # Errors
+/// When no window can be opened: no display, no graphics.
+pub fn run(options: WindowOptions) -> Result<(), eframe::Error> {
+    let mut window = Window::new(options);
+    window.launch(None);
+    window.wait_for_settings(FIRST_WAIT);
+    let general = window.state.settings.general.clone();
+    let native = eframe::NativeOptions {
+        viewport: viewport(&general),
+        renderer: eframe::Renderer::Glow,
+        persist_window: false,
+        centered: general.window.is_none(),
+        dithering: false,
+        ..eframe::NativeOptions::default()
+    };
+    eframe::run_native(
+        "Nod",
+        native,
+        Box::new(move |creation| {
+            window.attach(&creation.egui_ctx);
+            Ok(Box::new(window))
+        }),
+    )
+}
+
+fn viewport(general: &GeneralSettings) -> egui::ViewportBuilder {
+    let place =
+        general.window.unwrap_or(WindowPlace { x: 0.0, y: 0.0, width: 1180.0, height: 800.0, is_maximized: false });
+    let mut viewport = egui::ViewportBuilder::default()
+        .with_title("Nod")
+        .with_app_id("nod")
+        .with_drag_and_drop(true)
+        .with_min_inner_size([640.0, 420.0])
+        .with_inner_size([place.width.max(640.0), place.height.max(420.0)])
+        .with_maximized(place.is_maximized);
+    if general.window.is_some() {
+        viewport = viewport.with_position([place.x, place.y]);
+    }
+    viewport
+}
+
+impl Window {
+    /// A window that is not shown yet.
+    pub fn new(options: WindowOptions) -> Self {
+        let (arrived, arrivals) = sync_channel(64);
+        let locale = options.locale;
+        Self {
+            state: AppState::default(),
+            view: ViewState { focus_composer: true, ..ViewState::default() },
+            rows: Rows::default(),
+            lang: Lang::new(locale),
+            locale,
+            home: options.home.map(|home| home.to_string_lossy().into_owned()),
+            port: None,
+            launcher: options.launcher,
+            clock: options.clock,
+            wake: Arc::new(Waker::default()),
+            outbox: VecDeque::new(),
+            arrivals,
+            arrived,
+            rows_are_stale: true,
+            may_close: false,
+            place: None,
+            rows_day: 0,
+        }
+    }
+
+    /// Binds it to what draws it: fonts, and wake-ups from other threads.
+    pub fn attach(&mut self, ctx: &Context) {
+        font::install(ctx);
+        if self.wake.ctx.set(ctx.clone()).is_err() {
+            tracing::warn!("the window was attached twice");
+        }
+        self.apply_settings(ctx);
+    }
+
+    /// The state, for tests.
+    pub fn state(&self) -> &AppState {
+        &self.state
+    }
+
+    /// Does what a person would do, for tests.
+    pub fn act(&mut self, intent: Intent) {
+        self.outbox.push_back(intent);
+    }
+
+    /// Uses an engine that runs already, for tests.
+    pub fn connect(&mut self, port: Box<dyn Port>) {
+        self.port = Some(port);
+    }
+
+    /// What wakes the window.
+    pub fn wake(&self) -> Wake {
+        let waker = Arc::clone(&self.wake);
+        Arc::new(move || waker.wake())
+    }
+
+    fn launch(&mut self, choice: Option<FaultChoice>) {
+        self.port = None;
+        let launcher = Arc::clone(&self.launcher);
+        let wake = self.wake();
+        task::spawn("nod start", &self.arrived, &self.wake, move || vec![Arrival::Launched(launcher(choice, wake))]);
+    }
+
+    fn wait_for_settings(&mut self, most: Duration) {
+        let start = Instant::now();
+        while self.state.phase == Phase::Starting && start.elapsed() < most {
+            let now = (self.clock)();
+            if self.port.is_none() {
+                match self.arrivals.recv_timeout(most.saturating_sub(start.elapsed())) {
+                    Ok(arrival) => self.take(arrival, now),
+                    Err(_) => return,
+                }
+            } else {
+                self.take_events(now);
+                std::thread::park_timeout(Duration::from_millis(2));
+            }
+        }
+    }
+
+    fn take(&mut self, arrival: Arrival, now: UnixMs) {
+        match arrival {
+            Arrival::Intent(intent) => {
+                let reaction = self.state.on_intent(intent, now);
+                self.carry_out(reaction, None, now);
+            }
+            Arrival::Launched(Ok(port)) => self.port = Some(port),
+            Arrival::Launched(Err(fault)) => self.state.fail_start(fault),
+        }
+        self.rows_are_stale = true;
+    }
+
+    fn take_events(&mut self, now: UnixMs) {
+        let Some(port) = &mut self.port else { return };
+        let events = port.drain(DRAIN_BUDGET);
+        for event in events {
+            let reaction = self.state.on_event(event, now);
+            self.carry_out(reaction, None, now);
+            self.rows_are_stale = true;
+        }
+    }
+
+    /// Everything of a frame that draws nothing; also runs while the window is hidden.
+    pub fn logic(&mut self, ctx: &Context) {
+        let now = (self.clock)();
+        self.state.utc_offset_ms = utc_offset_ms(now);
+        while let Ok(arrival) = self.arrivals.try_recv() {
+            self.take(arrival, now);
+        }
+        self.take_events(now);
+        if self.port.as_ref().is_some_and(|port| !port.is_empty()) {
+            ctx.request_repaint();
+        }
+        self.take_input(ctx, now);
+        let reaction = self.state.on_tick(now);
+        self.carry_out(reaction, Some(ctx), now);
+        self.apply_outbox(ctx, now);
+        self.apply_settings(ctx);
+        self.refresh_rows(now);
+        if let Some(request) = self.state.confirms.shown() {
+            // A part of the text at a time, so that a preview of 5 MB never holds a frame up.
+            if self.view.confirm.prepare(request) {
+                ctx.request_repaint();
+            }
+        }
+        if let Some(next) = self.state.next_tick() {
+            let rest = u64::try_from(next.0.saturating_sub(now.0)).unwrap_or(0);
+            ctx.request_repaint_after(Duration::from_millis(rest.max(10)));
+        }
+    }
+
+    fn take_input(&mut self, ctx: &Context, now: UnixMs) {
+        let (dropped, images, close_requested, place) = ctx.input(|input| {
+            let dropped: Vec<PathBuf> = input.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect();
+            let images: Vec<_> = input
+                .events
+                .iter()
+                .filter_map(|event| match event {
+                    egui::Event::PasteImage(image) => Some(Arc::clone(image)),
+                    _ => None,
+                })
+                .collect();
+            let viewport = input.viewport();
+            let place = viewport.outer_rect.zip(viewport.inner_rect).map(|(outer, inner)| WindowPlace {
+                x: outer.left(),
+                y: outer.top(),
+                width: inner.width(),
+                height: inner.height(),
+                is_maximized: viewport.maximized.unwrap_or(false),
+            });
+            (dropped, images, viewport.close_requested(), place)
+        });
+        if let Some(place) = place.filter(|place| place.width > 1.0) {
+            self.place = Some(place);
+        }
+        if !dropped.is_empty() {
+            self.outbox.push_back(Intent::AttachFiles(dropped));
+        }
+        for image in images {
+            task::spawn("nod image", &self.arrived, &self.wake, move || task::pasted_image(&image));
+        }
+        if close_requested && !self.may_close && self.state.phase != Phase::Ended {
+            ctx.send_viewport_cmd(ViewportCommand::CancelClose);
+            if self.state.closing != Closing::Quitting {
+                self.remember_place(now);
+                self.outbox.push_back(Intent::RequestClose);
+            }
+        }
+    }
+
+    fn remember_place(&mut self, now: UnixMs) {
+        if self.place.is_none() || self.place == self.state.settings.general.window {
+            return;
+        }
+        if let Ok(value) = serde_json::to_value(self.place) {
+            let reaction = self.state.on_intent(Intent::SetSetting { key: "general.window", value }, now);
+            self.carry_out(reaction, None, now);
+        }
+    }
+
+    fn apply_outbox(&mut self, ctx: &Context, now: UnixMs) {
+        while let Some(intent) = self.outbox.pop_front() {
+            if intent == Intent::RequestClose {
+                self.remember_place(now);
+            }
+            let reaction = self.state.on_intent(intent, now);
+            self.carry_out(reaction, Some(ctx), now);
+            self.rows_are_stale = true;
+        }
+    }
+
+    fn carry_out(&mut self, reaction: Reaction, ctx: Option<&Context>, now: UnixMs) {
+        for command in reaction.commands {
+            let refused = match &mut self.port {
+                Some(port) => port.send(command).err(),
+                None => Some(command),
+            };
+            if let Some(command) = refused {
+                tracing::warn!("the engine did not take a command");
+                self.state.on_refused(command, now);
+            }
+        }
+        for action in reaction.actions {
+            let ctx = ctx.or_else(|| self.wake.ctx.get()).cloned();
+            self.act_on(action, ctx.as_ref());
+        }
+    }
+
+    fn act_on(&mut self, action: HostAction, ctx: Option<&Context>) {
+        match action {
+            HostAction::FocusComposer => self.view.focus_composer = true,
+            HostAction::ScrollTo(message) => self.view.scroll_to = Some(message),
+            HostAction::Restart(choice) => self.launch(Some(choice)),
+            HostAction::PickPath { purpose, suggested_name } => {
+                let title = self.lang.text(task::dialog_title(&purpose)).to_owned();
+                task::spawn("nod dialog", &self.arrived, &self.wake, move || {
+                    task::pick_path(purpose, &title, &suggested_name)
+                });
+            }
+            HostAction::ReadFiles(paths) => {
+                task::spawn("nod files", &self.arrived, &self.wake, move || task::read_files(&paths));
+            }
+            HostAction::Measure(folder) => {
+                task::spawn("nod measure", &self.arrived, &self.wake, move || task::measure(&folder));
+            }
+            HostAction::CopyText(text) => {
+                if let Some(ctx) = ctx {
+                    ctx.copy_text(text);
+                }
+            }
+            HostAction::OpenLink(url) => open(ctx, url),
+            HostAction::OpenFile(path) => open(ctx, file_url(&path)),
+            HostAction::ShowInFolder(path) => {
+                let folder = if path.is_dir() { path } else { path.parent().map(PathBuf::from).unwrap_or(path) };
+                open(ctx, file_url(&folder));
+            }
+            HostAction::Raise => {
+                if let Some(ctx) = ctx {
+                    ctx.send_viewport_cmd(ViewportCommand::Minimized(false));
+                    ctx.send_viewport_cmd(ViewportCommand::Focus);
+                    ctx.send_viewport_cmd(ViewportCommand::RequestUserAttention(UserAttentionType::Informational));
+                }
+            }
+            HostAction::Quit => {
+                self.may_close = true;
+                if let Some(ctx) = ctx {
+                    ctx.send_viewport_cmd(ViewportCommand::Close);
+                }
+            }
+        }
+    }
+
+    fn apply_settings(&mut self, ctx: &Context) {
+        let general = &self.state.settings.general;
+        let locale = match general.language {
+            Language::System => self.locale,
+            Language::English => Locale::English,
+            Language::Chinese => Locale::Chinese,
+        };
+        if locale != self.lang.locale() {
+            self.lang = Lang::new(locale);
+        }
+        let mode = match general.theme {
+            ThemeSetting::Light => Mode::Light,
+            ThemeSetting::Dark => Mode::Dark,
+            ThemeSetting::System => match ctx.system_theme() {
+                Some(egui::Theme::Dark) => Mode::Dark,
+                Some(egui::Theme::Light) | None => Mode::Light,
+            },
+        };
+        let theme = Theme {
+            message_size: general.message_font_size.clamp(10.0, 28.0),
+            code_size: general.code_font_size.clamp(9.0, 28.0),
+            animations: general.animations,
+            ..Theme::new(mode)
+        };
+        theme.install(ctx);
+        let zoom = general.ui_scale.clamp(0.5, 3.0);
+        if (ctx.zoom_factor() - zoom).abs() > 0.001 {
+            ctx.set_zoom_factor(zoom);
+        }
+    }
+
+    fn refresh_rows(&mut self, now: UnixMs) {
+        let day = now.0.saturating_add(self.state.utc_offset_ms).div_euclid(86_400_000);
+        if !self.rows_are_stale && day == self.rows_day {
+            return;
+        }
+        self.rows_are_stale = false;
+        self.rows_day = day;
+        self.rows.sidebar = sidebar_rows(&self.state, now);
+        self.rows.models = model_rows(&self.state, "");
+        let wants_palette = self.state.panel == Some(crate::app::Panel::Palette);
+        self.rows.palette = if wants_palette { palette_rows(&self.state, now) } else { Vec::new() };
+    }
+
+    /// Draws a frame. May run twice for one frame: what the person did is carried out once.
+    pub fn draw(&mut self, ui: &mut Ui) {
+        let now = (self.clock)();
+        self.wake.frame_drawn();
+        let theme = Theme::of(ui.ctx());
+        let was_composing = self.view.is_composing;
+        let is_composing = ui.input(|input| composer::composes_after(&input.events, was_composing));
+        // Until the frame is over the old answer holds too: the key that ends a composition comes with it.
+        self.view.is_composing = was_composing || is_composing;
+        let mut scene = Scene {
+            state: &self.state,
+            lang: &self.lang,
+            theme: &theme,
+            rows: &self.rows,
+            home: self.home.as_deref(),
+            now,
+            outbox: &mut self.outbox,
+        };
+        layout::show(ui, &mut scene, &mut self.view);
+        self.view.is_composing = is_composing;
+        if !self.outbox.is_empty() {
+            let ctx = ui.ctx().clone();
+            self.apply_outbox(&ctx, now);
+            ctx.request_repaint();
+        }
+    }
+}
+
+impl eframe::App for Window {
+    fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
+        Self::logic(self, ctx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        self.draw(ui);
+    }
+
+    fn clear_color(&self, visuals: &Visuals) -> [f32; 4] {
+        visuals.panel_fill.to_normalized_gamma_f32()
+    }
+
+    fn persist_egui_memory(&self) -> bool {
+        false
+    }
+}
+
+fn open(ctx: Option<&Context>, url: String) {
+    if let Some(ctx) = ctx {
+        ctx.open_url(OpenUrl::new_tab(url));
+    }
+}
+
+fn file_url(path: &std::path::Path) -> String {
+    url::Url::from_file_path(path).map_or_else(|()| path.display().to_string(), |url| url.to_string())
+}
+
+fn utc_offset_ms(now: UnixMs) -> i64 {
+    let zone = jiff::tz::TimeZone::system();
+    jiff::Timestamp::from_millisecond(now.0).map_or(0, |time| i64::from(zone.to_offset(time).seconds()) * 1000)
+}

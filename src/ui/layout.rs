@@ -1,0 +1,159 @@
+//! The window's arrangement: which parts are there, in which order, and the keys that work everywhere.
+
+use egui::{CentralPanel, Event, Frame, Key, Modifiers, Ui};
+
+use crate::app::{Closing, Intent, Panel, Phase, SettingsPage};
+
+use super::modal;
+use super::panel::{composer, palette, session_panel, shortcuts, sidebar, start_fault, toast, top_bar, welcome};
+use super::scene::{Scene, ViewState, take_key};
+use super::settings;
+
+/// Draws everything.
+pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
+    let has_modal = has_modal(scene);
+    keep_focus(ui, view, has_modal);
+    if !has_modal {
+        keys(ui, scene, view);
+    }
+    let background = Frame::NONE.fill(scene.theme.colors.background);
+    match &scene.state.phase {
+        Phase::Faulted(fault) => {
+            let fault = fault.clone();
+            CentralPanel::no_frame().frame(background).show(ui, |ui| start_fault::show(ui, scene, &fault));
+            modal::path::show(ui, scene, view);
+            return;
+        }
+        Phase::Starting | Phase::Running | Phase::Ended => {}
+    }
+    if scene.state.settings_page.is_some() {
+        settings::show(ui, scene, view);
+    } else {
+        main(ui, scene, view, background);
+    }
+    overlays(ui, scene, view);
+}
+
+fn main(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, background: Frame) {
+    if scene.state.settings.general.show_sidebar {
+        sidebar::show(ui, scene, view);
+    }
+    top_bar::show(ui, scene, view);
+    if scene.state.panel == Some(Panel::Session) {
+        session_panel::show(ui, scene);
+    }
+    composer::show(ui, scene, view);
+    CentralPanel::no_frame().frame(background).show(ui, |ui| match scene.state.shown() {
+        Some(open) if !open.is_empty() => {}
+        Some(_) => welcome::show(ui, scene),
+        None => loading(ui, scene),
+    });
+}
+
+/// Only after 300 ms: what comes sooner needs no sign.
+fn loading(ui: &mut Ui, scene: &Scene<'_>) {
+    let waited = scene.now.since(scene.state.selected_at);
+    if waited < 300 {
+        ui.ctx().request_repaint_after_secs(0.3);
+        return;
+    }
+    let center = ui.max_rect().center();
+    let rect = egui::Rect::from_center_size(center, egui::vec2(20.0, 20.0));
+    ui.put(rect, super::widget::Spinner::new(scene.lang.text("window-loading")).diameter(20.0));
+}
+
+fn overlays(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
+    palette::show(ui, scene, view);
+    shortcuts::show(ui, scene);
+    modal::path::show(ui, scene, view);
+    modal::link::show(ui, scene);
+    modal::closing::show(ui, scene);
+    // The last one is the topmost: nothing covers a question about what the model may do.
+    modal::confirm::show(ui, scene, view);
+    toast::show(ui, scene);
+}
+
+fn has_modal(scene: &Scene<'_>) -> bool {
+    let state = scene.state;
+    state.confirms.shown().is_some()
+        || state.link.is_some()
+        || state.path.is_some()
+        || state.closing == Closing::Asked
+        || matches!(state.panel, Some(Panel::Palette | Panel::Shortcuts))
+}
+
+/// The keyboard goes back to where it was when the last modal closes.
+fn keep_focus(ui: &Ui, view: &mut ViewState, has_modal: bool) {
+    if has_modal && !view.had_modal {
+        view.focus_before_modal = ui.memory(egui::Memory::focused);
+    }
+    if !has_modal && view.had_modal {
+        let back = view.focus_before_modal.take().unwrap_or_else(composer::message_id);
+        ui.memory_mut(|memory| memory.request_focus(back));
+    }
+    view.had_modal = has_modal;
+}
+
+fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
+    let command = Modifiers::COMMAND;
+    let take = |modifiers: Modifiers, key: Key| {
+        let ctrl = Modifiers { ctrl: true, command: true, ..modifiers };
+        take_key(ui, modifiers, key) || take_key(ui, ctrl, key)
+    };
+    if take(command, Key::N) {
+        scene.push(Intent::NewChat);
+    }
+    if take(command, Key::B) {
+        scene.push(Intent::ToggleSidebar);
+    }
+    if take(command, Key::K) {
+        scene.push(Intent::Open(Panel::Palette));
+    }
+    if take(command, Key::Comma) {
+        scene.push(Intent::OpenSettings(SettingsPage::General));
+    }
+    if take(command | Modifiers::SHIFT, Key::F) {
+        if !scene.state.settings.general.show_sidebar {
+            scene.push(Intent::ToggleSidebar);
+        }
+        if scene.state.settings_page.is_some() {
+            scene.push(Intent::CloseSettings);
+        }
+        view.focus_search = true;
+    }
+    if take(command, Key::PageDown) {
+        scene.push(Intent::SelectNeighbour(1));
+    }
+    if take(command, Key::PageUp) {
+        scene.push(Intent::SelectNeighbour(-1));
+    }
+    if take_key(ui, Modifiers::NONE, Key::F2)
+        && let Some(session) = scene.state.current()
+    {
+        view.renaming = Some((session.id.clone(), session.title.clone()));
+    }
+    let focused = ui.memory(egui::Memory::focused);
+    if focused.is_none() || scene.state.settings_page.is_some() {
+        let asks = ui.input(|input| input.events.iter().any(|event| matches!(event, Event::Text(text) if text == "?")));
+        if asks && !ui.ctx().text_edit_focused() {
+            scene.push(Intent::Open(Panel::Shortcuts));
+        }
+    }
+    let writes = focused == Some(composer::message_id());
+    if !writes && !view.is_composing && view.renaming.is_none() && focused != Some(sidebar::search_id()) {
+        escape(ui, scene);
+    }
+}
+
+fn escape(ui: &Ui, scene: &mut Scene<'_>) {
+    if egui::Popup::is_any_open(ui.ctx()) || !take_key(ui, Modifiers::NONE, Key::Escape) {
+        return;
+    }
+    if scene.state.panel.is_some() {
+        scene.push(Intent::ClosePanel);
+    } else if scene.state.settings_page.is_some() {
+        scene.push(Intent::CloseSettings);
+    } else if scene.state.is_running() {
+        scene.push(Intent::Stop);
+    }
+}

@@ -1,0 +1,35 @@
+//! Closing while something runs asks first.
+
+use egui::{Key, Modifiers, Ui};
+
+use crate::app::{Closing, Intent};
+use crate::lang::Arg;
+use crate::ui::scene::{Scene, take_key};
+use crate::ui::widget::Button;
+
+/// Draws the question while it waits.
+pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
+    if scene.state.closing != Closing::Asked {
+        return;
+    }
+    let theme = scene.theme;
+    super::show(ui, theme, "closing", 440.0, |ui| {
+        let line = scene.lang.format("closing-detail", &[("count", Arg::from(scene.state.running_count()))]);
+        super::head(ui, theme, scene.lang.text("closing-title"), &line);
+        ui.add_space(8.0);
+        super::foot(ui, theme, |ui| {
+            let stay = ui.add(Button::secondary(scene.lang.text("closing-stay")).shortcut("Esc"));
+            if ui.memory(|memory| memory.focused().is_none()) {
+                stay.request_focus();
+            }
+            if stay.clicked() || take_key(ui, Modifiers::NONE, Key::Escape) {
+                scene.push(Intent::CancelClose);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.add(Button::danger(scene.lang.text("closing-stop"))).clicked() {
+                    scene.push(Intent::ConfirmClose);
+                }
+            });
+        });
+    });
+}

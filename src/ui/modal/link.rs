@@ -1,0 +1,43 @@
+//! A link shows where it really leads before it leaves the window.
+
+use egui::{Frame, Key, Margin, Modifiers, Ui};
+
+use crate::app::Intent;
+use crate::policy;
+use crate::ui::icon::Icon;
+use crate::ui::scene::{Scene, take_key};
+use crate::ui::theme::Type;
+use crate::ui::widget::Button;
+
+/// Draws the question while a link waits.
+pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
+    let Some(url) = scene.state.link.clone() else { return };
+    let theme = scene.theme;
+    super::show(ui, theme, "link", 520.0, |ui| {
+        super::head(ui, theme, scene.lang.text("link-title"), scene.lang.text("link-detail"));
+        Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 16 }).show(ui, |ui| {
+            let shown = policy::escape(&url, false).into_owned();
+            ui.add(
+                egui::Label::new(theme.rich(shown, Type::Mono, theme.colors.text)).wrap_mode(egui::TextWrapMode::Wrap),
+            );
+        });
+        super::foot(ui, theme, |ui| {
+            let cancel = ui.add(Button::secondary(scene.lang.text("window-cancel")).shortcut("Esc"));
+            if ui.memory(|memory| memory.focused().is_none()) {
+                cancel.request_focus();
+            }
+            if cancel.clicked() || take_key(ui, Modifiers::NONE, Key::Escape) {
+                scene.push(Intent::CancelLink);
+            }
+            if ui.add(Button::ghost(scene.lang.text("link-copy")).icon(Icon::Copy)).clicked() {
+                scene.push(Intent::CopyText(url.clone()));
+                scene.push(Intent::CancelLink);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.add(Button::primary(scene.lang.text("link-open")).icon(Icon::ExternalLink)).clicked() {
+                    scene.push(Intent::ConfirmLink);
+                }
+            });
+        });
+    });
+}

@@ -1,0 +1,12 @@
+//! The parts of the main window, one file each.
+
+pub mod composer;
+pub mod model_picker;
+pub mod palette;
+pub mod session_panel;
+pub mod shortcuts;
+pub mod sidebar;
+pub mod start_fault;
+pub mod toast;
+pub mod top_bar;
+pub mod welcome;

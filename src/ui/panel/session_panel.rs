@@ -1,0 +1,153 @@
+//! Folders, mode and rules of the open chat, at the right.
+
+use egui::{Align, CornerRadius, Frame, Label, Layout, Margin, Panel as EguiPanel, ScrollArea, Ui, vec2};
+
+use crate::app::rows::short_path;
+use crate::app::{Intent, PathPurpose};
+use crate::lang::Arg;
+use crate::policy::{Rule, RuleEffect, RuleMaker};
+use crate::ui::icon::Icon;
+use crate::ui::panel::composer::{MODES, mode_key};
+use crate::ui::scene::Scene;
+use crate::ui::sentence;
+use crate::ui::theme::{Type, radius, size, space};
+use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Tone, line_of_text};
+
+const WIDTH: f32 = 320.0;
+
+/// Draws the panel at the right.
+pub fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
+    EguiPanel::right("session panel")
+        .exact_size(WIDTH)
+        .resizable(false)
+        .frame(Frame::NONE.fill(scene.theme.colors.sidebar))
+        .show_separator_line(true)
+        .show(ui, |ui| {
+            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(space::S, 0.0);
+                    content(ui, scene);
+                });
+            });
+        });
+}
+
+fn content(ui: &mut Ui, scene: &mut Scene<'_>) {
+    ui.horizontal(|ui| {
+        let color = scene.theme.colors.text;
+        ui.label(scene.theme.rich(scene.lang.text("panel-title"), Type::ControlStrong, color));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            if ui.add(IconButton::new(Icon::X, scene.lang.text("window-close")).small()).clicked() {
+                scene.push(Intent::ClosePanel);
+            }
+        });
+    });
+    let Some(session) = scene.state.current().cloned() else { return };
+    heading(ui, scene, "panel-folders");
+    if session.folders.is_empty() {
+        hint(ui, scene, "panel-no-folders");
+    }
+    for (index, folder) in session.folders.iter().enumerate() {
+        ui.horizontal(|ui| {
+            let short = short_path(folder, scene.home);
+            let room = ui.available_width() - 32.0 - if index == 0 { 64.0 } else { 0.0 };
+            let galley = line_of_text(ui, scene.theme, &short, Type::Mono, scene.theme.colors.text, room);
+            let (rect, response) = ui.allocate_exact_size(vec2(room, size::CHIP), egui::Sense::hover());
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, short.as_str()));
+            let place = egui::pos2(rect.left(), rect.center().y - galley.size().y / 2.0);
+            ui.painter().galley(place, galley, scene.theme.colors.text);
+            response.on_hover_text(folder.as_str());
+            if index == 0 {
+                ui.add(Badge::new(scene.lang.text("panel-first-folder"), Tone::Neutral))
+                    .on_hover_text(scene.lang.text("panel-first-folder-detail"));
+            }
+            let name = scene.lang.format("panel-remove-folder", &[("folder", Arg::from(short.as_str()))]);
+            if ui.add(IconButton::new(Icon::X, &name).small()).clicked() {
+                scene.push(Intent::RemoveFolder(folder.clone()));
+            }
+        });
+    }
+    ui.add_space(space::S);
+    ui.horizontal(|ui| {
+        if ui.add(Button::secondary(scene.lang.text("panel-add-folder")).icon(Icon::Plus).small()).clicked() {
+            scene.push(Intent::PickPath(PathPurpose::SessionFolder));
+        }
+        if ui.add(Button::ghost(scene.lang.text("panel-type-folder")).small()).clicked() {
+            scene.push(Intent::TypePath(PathPurpose::SessionFolder));
+        }
+    });
+
+    heading(ui, scene, "panel-mode");
+    let width = ui.available_width();
+    let select = Select::new(scene.lang.text(mode_key(session.mode)), scene.lang.text("panel-mode")).width(width);
+    let (_, chosen) = select.show(ui, |ui| {
+        let mut chosen = None;
+        for mode in MODES {
+            if ui.add(MenuRow::new(scene.lang.text(mode_key(mode))).checked(mode == session.mode)).clicked() {
+                chosen = Some(Intent::SetMode(mode));
+            }
+        }
+        chosen
+    });
+    if let Some(intent) = chosen.flatten() {
+        scene.push(intent);
+    }
+    ui.add_space(space::XS);
+    hint(ui, scene, "mode-always");
+
+    heading(ui, scene, "panel-rules");
+    let rules: Vec<Rule> = scene.state.shown().map(|view| view.rules.clone()).unwrap_or_default();
+    if rules.is_empty() {
+        hint(ui, scene, "panel-no-rules");
+    }
+    for rule in &rules {
+        rule_card(ui, scene, rule);
+        ui.add_space(space::S);
+    }
+}
+
+fn heading(ui: &mut Ui, scene: &Scene<'_>, key: &str) {
+    ui.add_space(space::XL);
+    ui.label(scene.theme.rich(scene.lang.text(key), Type::MetaStrong, scene.theme.colors.dim));
+    ui.add_space(space::S);
+}
+
+fn hint(ui: &mut Ui, scene: &Scene<'_>, key: &str) {
+    ui.add(Label::new(scene.theme.rich(scene.lang.text(key), Type::Meta, scene.theme.colors.dim)).wrap());
+}
+
+fn rule_card(ui: &mut Ui, scene: &mut Scene<'_>, rule: &Rule) {
+    let theme = scene.theme;
+    let colors = theme.colors;
+    Frame::NONE
+        .fill(colors.background)
+        .stroke(theme.line())
+        .corner_radius(CornerRadius::same(radius::CARD))
+        .inner_margin(Margin { left: 12, right: 8, top: 8, bottom: 8 })
+        .show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            let sentence = sentence::scope(scene.lang, &rule.scope, scene.home);
+            let (key, color) = match rule.effect {
+                RuleEffect::Allow => ("panel-rule-allow", colors.text),
+                RuleEffect::Deny => ("panel-rule-deny", colors.bad),
+            };
+            let words = scene.lang.format(key, &[("rule", Arg::from(sentence.as_str()))]);
+            ui.add(Label::new(theme.rich(words, Type::Control, color)).wrap());
+            ui.horizontal(|ui| {
+                let made = match rule.made_by {
+                    RuleMaker::Modal => "panel-rule-by-modal",
+                    RuleMaker::Panel => "panel-rule-by-panel",
+                };
+                let hits = i64::try_from(rule.hits).unwrap_or(i64::MAX);
+                let facts = scene.lang.format(made, &[("hits", Arg::Number(hits))]);
+                ui.label(theme.rich(facts, Type::Meta, colors.dim));
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    let name = scene.lang.format("panel-revoke-name", &[("rule", Arg::from(sentence.as_str()))]);
+                    let revoke = Button::ghost(scene.lang.text("panel-revoke")).small().name(&name);
+                    if ui.add(revoke).clicked() {
+                        scene.push(Intent::RevokeRule(rule.id.clone()));
+                    }
+                });
+            });
+        });
+}

@@ -1,0 +1,257 @@
+//! The list of chats, with search.
+
+use egui::{
+    Align, CornerRadius, Frame, Id, Key, Layout, Margin, Modifiers, Panel, Response, ScrollArea, Sense, Ui, vec2,
+};
+
+use crate::app::rows::SidebarRow;
+use crate::app::session::Badge;
+use crate::app::{Intent, PathPurpose, SettingsPage};
+use crate::ir::SessionId;
+use crate::ui::icon::Icon;
+use crate::ui::scene::{Scene, ViewState, take_key};
+use crate::ui::theme::{Type, radius, size, space};
+use crate::ui::widget::{Button, ListRow, MenuRow, RowMark, TextField, line_of_text, menu_separator};
+
+/// Draws the sidebar at the left.
+pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
+    let colors = scene.theme.colors;
+    Panel::left("sidebar")
+        .exact_size(size::SIDEBAR)
+        .resizable(false)
+        .frame(Frame::NONE.fill(colors.sidebar))
+        .show_separator_line(true)
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(space::S, 0.0);
+            Frame::NONE
+                .inner_margin(Margin { left: 12, right: 12, top: 12, bottom: 8 })
+                .show(ui, |ui| head(ui, scene, view));
+            Panel::bottom("sidebar foot")
+                .exact_size(44.0)
+                .resizable(false)
+                .show_separator_line(false)
+                .frame(Frame::NONE.inner_margin(Margin::symmetric(8, 6)))
+                .show(ui, |ui| foot(ui, scene));
+            Frame::NONE.inner_margin(Margin::symmetric(8, 0)).show(ui, |ui| {
+                if scene.state.search.query.trim().is_empty() {
+                    sessions(ui, scene, view);
+                } else {
+                    found(ui, scene);
+                }
+            });
+        });
+}
+
+fn head(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
+    let width = ui.available_width();
+    let new_chat = Button::secondary(scene.lang.text("sidebar-new-chat"))
+        .icon(Icon::Plus)
+        .shortcut("Ctrl N")
+        .left_aligned()
+        .width(width);
+    if ui.add(new_chat).clicked() {
+        scene.push(Intent::NewChat);
+    }
+    ui.add_space(space::S);
+    let name = scene.lang.text("sidebar-search");
+    let field =
+        TextField::new(&mut view.search, name).hint(name).icon(Icon::Search).quiet().width(width).id(search_id());
+    let response = ui.add(field);
+    if std::mem::take(&mut view.focus_search) {
+        response.request_focus();
+    }
+    if response.has_focus() && take_key(ui, Modifiers::NONE, Key::Escape) {
+        view.search.clear();
+        scene.push(Intent::ClearSearch);
+        view.focus_composer = true;
+    } else if response.changed() {
+        scene.push(Intent::Search(view.search.clone()));
+    }
+}
+
+/// The search field, so that a key can reach it.
+pub fn search_id() -> Id {
+    Id::unique("search chats")
+}
+
+fn foot(ui: &mut Ui, scene: &mut Scene<'_>) {
+    let line = ui.max_rect();
+    ui.painter().hline(line.x_range(), line.top() - 6.0, scene.theme.line());
+    let row = ListRow::new(scene.lang.text("settings-title")).icon(Icon::Settings);
+    if ui.add(row).on_hover_text("Ctrl ,").clicked() {
+        scene.push(Intent::OpenSettings(SettingsPage::General));
+    }
+}
+
+fn sessions(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
+    let rows = &scene.rows.sidebar;
+    let mut left = None;
+    // All rows are equally high, headings too: only what is visible is laid out.
+    ScrollArea::vertical().auto_shrink(false).id_salt("sessions").show_rows(ui, size::ROW, rows.len(), |ui, range| {
+        for row in rows.get(range).unwrap_or_default() {
+            match row {
+                SidebarRow::Heading(key) => heading(ui, scene, key),
+                SidebarRow::Session { id, title, badge, is_selected, is_pinned } => {
+                    let is_renamed = view.renaming.as_ref().is_some_and(|(renamed, _)| renamed == id);
+                    if is_renamed {
+                        rename(ui, scene.lang.text("sidebar-rename"), view, &mut left);
+                        continue;
+                    }
+                    let title = if title.is_empty() { scene.lang.text("sidebar-untitled") } else { title };
+                    let (mark, words) = mark(*badge, *is_pinned);
+                    let words = if words.is_empty() { "" } else { scene.lang.text(words) };
+                    let response = ui.add(ListRow::new(title).mark(mark, words).selected(*is_selected));
+                    if response.clicked() {
+                        left = Some(Intent::SelectSession(id.clone()));
+                    }
+                    if response.double_clicked() {
+                        view.renaming = Some((id.clone(), title.to_owned()));
+                    }
+                    let pinned = *is_pinned;
+                    if let Some(intent) = context_menu(&response, scene, view, id, title, pinned) {
+                        left = Some(intent);
+                    }
+                }
+            }
+        }
+    });
+    if let Some(intent) = left {
+        scene.push(intent);
+    }
+    if !scene.state.has_sessions && scene.now.since(scene.state.selected_at) < 300 {
+        ui.ctx().request_repaint_after_secs(0.3);
+    }
+}
+
+fn mark(badge: Badge, is_pinned: bool) -> (RowMark, &'static str) {
+    match badge {
+        Badge::Running => (RowMark::Running, "sidebar-running"),
+        Badge::Waiting => (RowMark::Waiting, "sidebar-waiting"),
+        Badge::Failed => (RowMark::Failed, "sidebar-failed"),
+        Badge::None if is_pinned => (RowMark::Icon(Icon::Pin), "sidebar-pinned"),
+        Badge::None => (RowMark::None, ""),
+    }
+}
+
+fn heading(ui: &mut Ui, scene: &Scene<'_>, key: &str) {
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::hover());
+    let text = scene.lang.text(key);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Heading, true, text));
+    let color = scene.theme.colors.dim;
+    let galley = line_of_text(ui, scene.theme, text, Type::MetaMedium, color, rect.width());
+    let place = egui::pos2(rect.left() + space::M, rect.bottom() - galley.size().y - 5.0);
+    ui.painter().galley(place, galley, color);
+}
+
+fn rename(ui: &mut Ui, name: &str, view: &mut ViewState, left: &mut Option<Intent>) {
+    let Some((session, mut title)) = view.renaming.take() else { return };
+    let id = Id::unique("rename session");
+    let response = ui.add(TextField::new(&mut title, name).width(ui.available_width()).id(id));
+    let is_cancelled = response.has_focus() && take_key(ui, Modifiers::NONE, Key::Escape);
+    if is_cancelled {
+        view.focus_composer = true;
+        return;
+    }
+    if response.lost_focus() {
+        *left = Some(Intent::RenameSession { session, title });
+        view.focus_composer = true;
+        return;
+    }
+    if !response.has_focus() {
+        response.request_focus();
+    }
+    view.renaming = Some((session, title));
+}
+
+fn context_menu(
+    row: &Response,
+    scene: &Scene<'_>,
+    view: &mut ViewState,
+    id: &SessionId,
+    title: &str,
+    is_pinned: bool,
+) -> Option<Intent> {
+    let theme = scene.theme;
+    let frame = Frame::NONE
+        .fill(theme.colors.background)
+        .stroke(theme.line())
+        .corner_radius(CornerRadius::same(radius::CARD))
+        .shadow(theme.shadow())
+        .inner_margin(Margin::same(4));
+    let shown = egui::Popup::context_menu(row).frame(frame).show(|ui| {
+        ui.set_width(200.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        ui.with_layout(Layout::top_down(Align::Min), |ui| session_menu(ui, scene, view, id, title, is_pinned)).inner
+    });
+    shown.and_then(|shown| shown.inner)
+}
+
+/// The rows of a session's menu: in the sidebar and in the top bar.
+pub fn session_menu(
+    ui: &mut Ui,
+    scene: &Scene<'_>,
+    view: &mut ViewState,
+    id: &SessionId,
+    title: &str,
+    is_pinned: bool,
+) -> Option<Intent> {
+    let mut chosen = None;
+    if ui.add(MenuRow::new(scene.lang.text("session-rename")).icon(Icon::Pencil).shortcut("F2")).clicked() {
+        view.renaming = Some((id.clone(), title.to_owned()));
+    }
+    let (pin, icon) = if is_pinned { ("session-unpin", Icon::PinOff) } else { ("session-pin", Icon::Pin) };
+    if ui.add(MenuRow::new(scene.lang.text(pin)).icon(icon)).clicked() {
+        chosen = Some(Intent::PinSession { session: id.clone(), pinned: !is_pinned });
+    }
+    if ui.add(MenuRow::new(scene.lang.text("session-fork")).icon(Icon::GitFork)).clicked() {
+        chosen = Some(Intent::ForkSession(id.clone()));
+    }
+    if ui.add(MenuRow::new(scene.lang.text("session-export")).icon(Icon::Upload)).clicked() {
+        chosen = Some(Intent::PickPath(PathPurpose::Export(id.clone())));
+    }
+    menu_separator(ui);
+    if ui.add(MenuRow::new(scene.lang.text("session-delete")).icon(Icon::Trash).danger()).clicked() {
+        chosen = Some(Intent::DeleteSession(id.clone()));
+    }
+    chosen
+}
+
+fn found(ui: &mut Ui, scene: &mut Scene<'_>) {
+    let search = &scene.state.search;
+    let mut jump = None;
+    if search.hits.is_empty() {
+        let key = if search.is_searching { "sidebar-searching" } else { "sidebar-nothing-found" };
+        ui.add_space(space::M);
+        ui.horizontal(|ui| {
+            ui.add_space(space::M);
+            ui.label(scene.theme.rich(scene.lang.text(key), Type::Control, scene.theme.colors.dim));
+        });
+        return;
+    }
+    ScrollArea::vertical().auto_shrink(false).id_salt("found").show_rows(ui, 52.0, search.hits.len(), |ui, range| {
+        for (offset, hit) in search.hits.get(range.clone()).unwrap_or_default().iter().enumerate() {
+            let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 52.0), Sense::click());
+            let title = if hit.title.is_empty() { scene.lang.text("sidebar-untitled") } else { &hit.title };
+            response.widget_info(|| {
+                let words = format!("{title}, {}", hit.snippet);
+                egui::WidgetInfo::selected(egui::Role::ListItem, true, false, words)
+            });
+            if response.hovered() || response.has_focus() {
+                ui.painter().rect_filled(rect, CornerRadius::same(radius::CONTROL), scene.theme.colors.hover);
+            }
+            let inner = rect.shrink2(vec2(space::M, 7.0));
+            let colors = scene.theme.colors;
+            let line = line_of_text(ui, scene.theme, title, Type::ControlMedium, colors.text, inner.width());
+            ui.painter().galley(inner.min, line, colors.text);
+            let snippet = line_of_text(ui, scene.theme, &hit.snippet, Type::Meta, colors.dim, inner.width());
+            ui.painter().galley(inner.min + vec2(0.0, 21.0), snippet, colors.dim);
+            if response.clicked() {
+                jump = Some(range.start + offset);
+            }
+        }
+    });
+    if let Some(hit) = jump.and_then(|index| scene.state.search.hits.get(index)) {
+        let intent = Intent::JumpTo { session: hit.session.clone(), message: hit.message.clone() };
+        scene.push(intent);
+    }
+}

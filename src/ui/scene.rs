@@ -1,0 +1,113 @@
+//! What a frame draws from, and where it puts what the person did.
+
+use std::collections::VecDeque;
+
+use egui::{Event, Id, Key, Modifiers, Ui};
+
+use crate::app::rows::{ModelRow, PaletteRow, SidebarRow};
+use crate::app::{AppState, Intent};
+use crate::ir::{MessageId, SessionId, UnixMs};
+use crate::lang::{Arg, Lang};
+
+use super::theme::Theme;
+
+/// What one frame reads, and the outbox that it fills.
+pub struct Scene<'frame> {
+    pub state: &'frame AppState,
+    pub lang: &'frame Lang,
+    pub theme: &'frame Theme,
+    pub rows: &'frame Rows,
+    /// The person's home folder, for short paths.
+    pub home: Option<&'frame str>,
+    pub now: UnixMs,
+    /// Intents of this frame, in their order. Survives a discarded pass.
+    pub outbox: &'frame mut VecDeque<Intent>,
+}
+
+/// Lists that are sorted when something changed, not when they are drawn.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub sidebar: Vec<SidebarRow>,
+    pub models: Vec<ModelRow>,
+    pub palette: Vec<PaletteRow>,
+}
+
+/// What the window remembers that is nobody else's business: half-typed fields, places, open menus.
+#[derive(Debug, Default)]
+pub struct ViewState {
+    pub composer: ComposerView,
+    /// The session whose name is being typed.
+    pub renaming: Option<(SessionId, String)>,
+    pub search: String,
+    pub model_query: String,
+    pub palette: PaletteView,
+    pub confirm: super::modal::confirm::ConfirmView,
+    pub path: String,
+    pub settings: super::settings::SettingsView,
+    /// The composer gets the keyboard in the next frame.
+    pub focus_composer: bool,
+    pub focus_search: bool,
+    /// The transcript shows this message as soon as it is loaded.
+    pub scroll_to: Option<MessageId>,
+    /// What had the keyboard before a modal took it.
+    pub focus_before_modal: Option<Id>,
+    /// Whether a modal was drawn in the last frame.
+    pub had_modal: bool,
+    /// Whether an input method composes.
+    pub is_composing: bool,
+}
+
+/// The composer's box between frames.
+#[derive(Debug, Default)]
+pub struct ComposerView {
+    pub text: String,
+    /// The state's revision that `text` was taken from.
+    pub revision: u64,
+    /// The session that `text` belongs to.
+    pub session: Option<SessionId>,
+}
+
+/// The palette's field between frames.
+#[derive(Debug, Default)]
+pub struct PaletteView {
+    pub query: String,
+    pub highlighted: usize,
+    pub is_open: bool,
+}
+
+impl Scene<'_> {
+    /// The person did something.
+    pub fn push(&mut self, intent: Intent) {
+        self.outbox.push_back(intent);
+    }
+
+    /// A text of the interface.
+    pub fn text<'key>(&'key self, key: &'key str) -> &'key str {
+        self.lang.text(key)
+    }
+
+    /// A text with owned arguments, as events carry them.
+    pub fn filled(&self, key: &str, args: &[(&'static str, String)]) -> String {
+        let args: Vec<(&str, Arg<'_>)> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
+        self.lang.format(key, &args)
+    }
+}
+
+/// Takes a key press out of this frame's input, if it is there with exactly these modifiers.
+pub fn take_key(ui: &Ui, modifiers: Modifiers, key: Key) -> bool {
+    ui.input_mut(|input| take_key_from(&mut input.events, modifiers, key))
+}
+
+/// Takes a key press out of a list of events.
+pub fn take_key_from(events: &mut Vec<Event>, modifiers: Modifiers, key: Key) -> bool {
+    let found = events.iter().position(|event| match event {
+        Event::Key { key: pressed_key, pressed: true, modifiers: held, .. } => {
+            *pressed_key == key && held.matches_exact(modifiers)
+        }
+        _ => false,
+    });
+    if let Some(index) = found {
+        events.remove(index);
+    }
+    found.is_some()
+}

@@ -1,0 +1,116 @@
+//! Facts of a question and of a rule as sentences in the window's language.
+
+use crate::app::rows::{bytes, short_path};
+use crate::ir::{Access, Preview, RiskLevel};
+use crate::lang::{Arg, Lang};
+use crate::policy::{AskReason, RuleScope, escape};
+use crate::port::ConfirmRequest;
+
+/// The key of a question's title.
+pub fn title_key(request: &ConfirmRequest) -> &'static str {
+    match (request.access, &request.preview) {
+        (Access::Read, _) => match (request.call.name.as_str(), request.folder.is_some()) {
+            ("list_directory", false) => "confirm-title-list",
+            ("list_directory", true) => "confirm-title-list-inside",
+            ("search_files", false) => "confirm-title-search",
+            ("search_files", true) => "confirm-title-search-inside",
+            (_, false) => "confirm-title-read",
+            (_, true) => "confirm-title-read-inside",
+        },
+        (Access::Write, Preview::NewFile { .. }) => "confirm-title-create",
+        (Access::Write, Preview::Nothing) if request.call.name == "create_directory" => "confirm-title-folder",
+        (Access::Write, _) => "confirm-title-change",
+        (Access::Delete, Preview::Tree { count, .. }) if *count > 1 => "confirm-title-delete-many",
+        (Access::Delete, _) => "confirm-title-delete",
+        (Access::Execute, _) => "confirm-title-command",
+    }
+}
+
+/// What would happen, in one sentence.
+pub fn what(lang: &Lang, request: &ConfirmRequest) -> String {
+    match &request.preview {
+        Preview::NewFile { content } => {
+            let lines = content.lines().count();
+            let size = bytes(content.len() as u64);
+            lang.format("confirm-what-create", &[("lines", Arg::from(lines)), ("size", Arg::from(size))])
+        }
+        Preview::Diff { added, removed, .. } => {
+            lang.format("confirm-what-change", &[("added", Arg::from(*added)), ("removed", Arg::from(*removed))])
+        }
+        Preview::Tree { count, bytes: size, at_least, .. } => {
+            let key = if *at_least { "confirm-what-delete-at-least" } else { "confirm-what-delete" };
+            let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            lang.format(key, &[("count", Arg::Number(count)), ("size", Arg::from(bytes(*size)))])
+        }
+        Preview::Command(_) => lang.text("confirm-what-command").to_owned(),
+        Preview::Nothing => match request.access {
+            Access::Read => match request.call.name.as_str() {
+                "list_directory" => lang.text("confirm-what-list"),
+                "search_files" => lang.text("confirm-what-search"),
+                _ => lang.text("confirm-what-read"),
+            },
+            Access::Write => lang.text("confirm-what-folder"),
+            Access::Delete => lang.text("confirm-what-delete-one"),
+            Access::Execute => lang.text("confirm-what-command"),
+        }
+        .to_owned(),
+    }
+}
+
+/// The key of a risk's name.
+pub const fn risk_key(risk: RiskLevel) -> &'static str {
+    match risk {
+        RiskLevel::Safe | RiskLevel::Low => "risk-low",
+        RiskLevel::Medium => "risk-medium",
+        RiskLevel::High => "risk-high",
+        RiskLevel::Critical => "risk-critical",
+    }
+}
+
+/// Why it is asked, where that is more than the mode; and whether it is shown in red.
+pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
+    match reason {
+        // Said by the title already.
+        AskReason::Mode | AskReason::Deletion | AskReason::Command => None,
+        AskReason::Outside => Some((lang.text("confirm-reason-outside").to_owned(), true)),
+        AskReason::SuspiciousName { part } => {
+            let part = escape(part, false);
+            Some((lang.format("confirm-reason-name", &[("part", Arg::from(part.as_ref()))]), true))
+        }
+        AskReason::HiddenCharacters { escaped } => {
+            Some((lang.format("confirm-reason-hidden", &[("name", Arg::from(escaped.as_str()))]), true))
+        }
+        AskReason::ProtectedWrite => Some((lang.text("confirm-reason-protected").to_owned(), true)),
+        AskReason::HardLink => Some((lang.text("confirm-reason-hard-link").to_owned(), false)),
+        AskReason::OtherMount => Some((lang.text("confirm-reason-mount").to_owned(), true)),
+        AskReason::UnparsedCommand => Some((lang.text("confirm-reason-unparsed").to_owned(), true)),
+    }
+}
+
+/// What a rule covers, as a sentence.
+pub fn scope(lang: &Lang, scope: &RuleScope, home: Option<&str>) -> String {
+    match scope {
+        RuleScope::ExactCall { tool, target, .. } => {
+            let target = escape(&short_path(target, home), false).into_owned();
+            lang.format("rule-exact", &[("tool", Arg::from(tool.as_str())), ("target", Arg::from(target))])
+        }
+        RuleScope::File { tool, file, .. } => {
+            let file = escape(file, false);
+            lang.format("rule-file", &[("tool", Arg::from(tool.as_str())), ("file", Arg::from(file.as_ref()))])
+        }
+        RuleScope::FilesLike { tool, root, folder, extension } => {
+            let root = short_path(&root.to_string_lossy(), home);
+            let folder = if folder.is_empty() { root } else { format!("{root}/{folder}") };
+            let folder = escape(&folder, false).into_owned();
+            lang.format(
+                "rule-like",
+                &[
+                    ("tool", Arg::from(tool.as_str())),
+                    ("pattern", Arg::from(format!("*.{}", escape(extension, false)))),
+                    ("folder", Arg::from(folder)),
+                ],
+            )
+        }
+        RuleScope::ToolInFolders { tool } => lang.format("rule-tool", &[("tool", Arg::from(tool.as_str()))]),
+    }
+}

@@ -1,0 +1,53 @@
+//! Where the data lies, how much it is, and how to take chats out and in.
+
+use egui::Ui;
+
+use crate::app::rows::bytes;
+use crate::app::{Intent, PathPurpose};
+use crate::ui::icon::Icon;
+use crate::ui::scene::Scene;
+use crate::ui::widget::Button;
+
+use super::models::note;
+use super::{group, heading, row, title};
+
+pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
+    let lang = scene.lang;
+    title(ui, scene, lang.text("settings-page-data"), lang.text("settings-data-line"));
+    let folder = scene.state.data_dir.display().to_string();
+    group(ui, scene, |ui, scene| {
+        let clicked = row(ui, scene.theme, lang.text("settings-data-folder"), &folder, |ui| {
+            let open = ui.add(Button::secondary(lang.text("settings-open-folder")).icon(Icon::ExternalLink)).clicked();
+            let copy = ui.add(Button::ghost(lang.text("settings-copy-path"))).clicked();
+            (open, copy)
+        });
+        if clicked.0 {
+            scene.push(Intent::ShowInFolder(scene.state.data_dir.clone()));
+        }
+        if clicked.1 {
+            scene.push(Intent::CopyText(folder.clone()));
+        }
+        let size = scene.state.data_bytes.map_or_else(|| lang.text("settings-data-measuring").to_owned(), bytes);
+        row(ui, scene.theme, lang.text("settings-data-size"), &size, |_| ());
+    });
+    heading(ui, scene, lang.text("settings-data-chats"));
+    group(ui, scene, |ui, scene| {
+        let title = scene.state.current().map(|session| session.title.clone()).unwrap_or_default();
+        let (name, help) = (lang.text("settings-export"), lang.text("settings-export-help"));
+        let exports = row(ui, scene.theme, name, help, |ui| {
+            ui.add(Button::secondary(lang.text("settings-export-start")).icon(Icon::Upload).disabled(title.is_empty()))
+                .clicked()
+        });
+        if exports && let Some(session) = scene.state.current().map(|session| session.id.clone()) {
+            scene.push(Intent::PickPath(PathPurpose::Export(session)));
+        }
+        let (name, help) = (lang.text("settings-import"), lang.text("settings-import-help"));
+        let imports = row(ui, scene.theme, name, help, |ui| {
+            ui.add(Button::secondary(lang.text("settings-import-start")).icon(Icon::Download)).clicked()
+        });
+        if imports {
+            scene.push(Intent::PickPath(PathPurpose::Import));
+        }
+    });
+    note(ui, scene, lang.text("settings-data-note"));
+}

@@ -1,0 +1,82 @@
+//! Who is asked, where tools may work, and what is closed to them always.
+
+use egui::Ui;
+use serde_json::json;
+
+use crate::app::rows::short_path;
+use crate::app::{Intent, PathPurpose};
+use crate::lang::Arg;
+use crate::ui::icon::Icon;
+use crate::ui::panel::composer::{MODES, mode_key};
+use crate::ui::scene::Scene;
+use crate::ui::widget::{Button, IconButton};
+
+use super::general::choice;
+use super::models::note;
+use super::{group, heading, row, switch_row, title};
+
+/// What is closed to tools always, as it is shown; the judge itself is `policy`.
+const BLOCKED: [(&str, &str); 5] = [
+    ("settings-blocked-system", "/etc /sys /proc /dev /boot /root"),
+    ("settings-blocked-windows", r"C:\Windows  C:\Program Files  C:\ProgramData"),
+    (
+        "settings-blocked-keys",
+        "~/.ssh ~/.gnupg ~/.aws ~/.kube ~/.docker ~/.azure ~/.config/gcloud ~/.netrc ~/.git-credentials ~/.password-store",
+    ),
+    ("settings-blocked-names", ".env  *.pem  *.key  *.p12  *.kdbx  id_rsa*  .npmrc  .pypirc  credentials"),
+    ("settings-blocked-writes", ".git/hooks  .git/config  .bashrc  .mcp.json  .vscode/tasks.json"),
+];
+
+pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
+    let lang = scene.lang;
+    title(ui, scene, lang.text("settings-page-safety"), lang.text("settings-safety-line"));
+    let safety = scene.state.settings.safety.clone();
+    group(ui, scene, |ui, scene| {
+        let names = MODES.map(|mode| lang.text(mode_key(mode)));
+        let current = MODES.iter().position(|mode| *mode == safety.mode).unwrap_or(1);
+        let (name, help) = (lang.text("settings-mode"), lang.text("mode-always"));
+        if let Some(mode) = choice(ui, scene, name, help, &names, current).and_then(|index| MODES.get(index)) {
+            scene.push(Intent::SetSetting { key: "safety.mode", value: json!(mode) });
+        }
+        let (name, help) = (lang.text("settings-unconfined"), lang.text("settings-unconfined-help"));
+        switch_row(ui, scene, "safety.never_unconfined", name, help, safety.never_unconfined);
+        let (name, help) = (lang.text("settings-remember-commands"), lang.text("settings-remember-commands-help"));
+        switch_row(ui, scene, "safety.remember_commands", name, help, safety.remember_commands);
+    });
+    heading(ui, scene, lang.text("settings-default-folders"));
+    group(ui, scene, |ui, scene| folders(ui, scene, &safety.folders));
+    note(ui, scene, lang.text("settings-default-folders-help"));
+    heading(ui, scene, lang.text("settings-blocked"));
+    group(ui, scene, |ui, scene| {
+        for (key, paths) in BLOCKED {
+            row(ui, scene.theme, lang.text(key), paths, |_| ());
+        }
+    });
+    note(ui, scene, lang.text("settings-blocked-help"));
+}
+
+fn folders(ui: &mut Ui, scene: &mut Scene<'_>, folders: &[String]) {
+    let lang = scene.lang;
+    if folders.is_empty() {
+        row(ui, scene.theme, lang.text("settings-no-default-folders"), "", |_| ());
+    }
+    for folder in folders {
+        let short = short_path(folder, scene.home);
+        let name = lang.format("panel-remove-folder", &[("folder", Arg::from(short.as_str()))]);
+        if row(ui, scene.theme, &short, "", |ui| ui.add(IconButton::new(Icon::X, &name)).clicked()) {
+            let rest: Vec<&String> = folders.iter().filter(|other| *other != folder).collect();
+            scene.push(Intent::SetSetting { key: "safety.folders", value: json!(rest) });
+        }
+    }
+    let clicked = row(ui, scene.theme, lang.text("settings-add-default-folder"), "", |ui| {
+        let typed = ui.add(Button::ghost(lang.text("panel-type-folder"))).clicked();
+        let picked = ui.add(Button::secondary(lang.text("settings-choose")).icon(Icon::Folder)).clicked();
+        (picked, typed)
+    });
+    if clicked.0 {
+        scene.push(Intent::PickPath(PathPurpose::DefaultFolder));
+    }
+    if clicked.1 {
+        scene.push(Intent::TypePath(PathPurpose::DefaultFolder));
+    }
+}
