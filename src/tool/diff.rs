@@ -1,6 +1,5 @@
 //! A change as lines with context: for the confirmation, the card and the result.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
@@ -51,14 +50,8 @@ pub(super) fn preview(old: &str, new: &str) -> Preview {
 /// The change as a unified diff.
 pub(super) fn unified(old: &str, new: &str, name: &str) -> String {
     let diff = TextDiff::configure().timeout(COARSE_AFTER).diff_lines(old, new);
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _: std::fmt::Result = write!(
-        text,
-        "{}",
-        diff.unified_diff().context_radius(CONTEXT_LINES).header(&format!("a/{name}"), &format!("b/{name}"))
-    );
-    text
+    let names = (format!("a/{name}"), format!("b/{name}"));
+    diff.unified_diff().context_radius(CONTEXT_LINES).header(&names.0, &names.1).to_string()
 }
 
 fn gap() -> DiffLine {

@@ -320,20 +320,16 @@ fn scan(reader: &mut impl BufRead, wanted: &Wanted<'_>, stop: &dyn Fn() -> bool)
         } else if wanted.is_text {
             bytes.truncate(whole_characters(&bytes));
         }
-        let breaks = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        last = wanted.start - 1 + breaks + u64::from(bytes.last() != Some(&b'\n'));
+        last = wanted.start - 1 + bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
     }
     Ok(Scanned { bytes, last, lines: is_counted.then_some(lines), cut_by })
 }
 
 /// How many bytes are whole characters, when the last one may have been cut.
 fn whole_characters(bytes: &[u8]) -> usize {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => bytes.len(),
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        // Not text at all: said by whoever reads it.
-        Err(_) => bytes.len(),
-    }
+    // Other faults mean that it is no text at all: said by whoever reads it.
+    let cut = std::str::from_utf8(bytes).err().filter(|error| error.error_len().is_none());
+    cut.map_or(bytes.len(), |error| error.valid_up_to())
 }
 
 /// UTF-16 read as UTF-8.

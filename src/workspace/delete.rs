@@ -126,13 +126,15 @@ impl Target {
     }
 
     fn delete_for_good(&self, parent: &Folder, name: &OsStr, stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
-        let failed = |source: std::io::Error| match source.kind() {
-            ErrorKind::NotFound => self.changed(),
-            ErrorKind::Interrupted => {
+        let failed = |source: std::io::Error| {
+            if source.kind() == ErrorKind::NotFound {
+                self.changed()
+            } else if source.kind() == ErrorKind::Interrupted {
                 let sentence = "Stopped: what had not been deleted yet is still there.";
                 WorkspaceError::refused(Code::Cancelled, sentence, self.resolved())
+            } else {
+                WorkspaceError::io("Deleting", self.resolved(), source)
             }
-            _ => WorkspaceError::io("Deleting", self.resolved(), source),
         };
         let aside = private_name().map_err(failed)?;
         parent.rename_new(name, parent, &aside).map_err(failed)?;

@@ -39,17 +39,20 @@ impl From<WorkspaceError> for Failure {
         let code = error.code();
         let message = match &error {
             WorkspaceError::Refused { message, .. } => message.clone(),
-            WorkspaceError::Io { action, path, source } => match code {
-                Code::PathNotFound => format!("There is no such file or folder. Path: {}", path.display()),
-                Code::NoSpace => {
-                    format!("{action} failed: the disk is full; nothing was changed. Path: {}", path.display())
-                }
-                Code::PermissionDenied => {
-                    format!("{action} failed: the operating system does not permit it. Path: {}", path.display())
-                }
-                Code::NotADirectory => format!("A part of the path is not a folder. Path: {}", path.display()),
-                _ => format!("{action} failed: {source}. Path: {}", path.display()),
-            },
+            WorkspaceError::Io { action, path, source } => {
+                let what = if code == Code::PathNotFound {
+                    "There is no such file or folder".to_owned()
+                } else if code == Code::NotADirectory {
+                    "A part of the path is not a folder".to_owned()
+                } else if code == Code::NoSpace {
+                    format!("{action} failed: the disk is full; nothing was changed")
+                } else if code == Code::PermissionDenied {
+                    format!("{action} failed: the operating system does not permit it")
+                } else {
+                    format!("{action} failed: {source}")
+                };
+                format!("{what}. Path: {}", path.display())
+            }
         };
         Self { code, message }
     }
@@ -68,5 +71,33 @@ fn code_of(source: &Error) -> Code {
         ErrorKind::DirectoryNotEmpty => Code::DirectoryNotEmpty,
         ErrorKind::InvalidFilename | ErrorKind::InvalidInput => Code::PathInvalid,
         _ => Code::IoError,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn every_answer_of_the_system_has_its_code() {
+        for (errno, code) in [
+            (Errno::NOENT, Code::PathNotFound),
+            (Errno::ACCESS, Code::PermissionDenied),
+            (Errno::PERM, Code::PermissionDenied),
+            (Errno::ROFS, Code::PermissionDenied),
+            (Errno::NOSPC, Code::NoSpace),
+            (Errno::DQUOT, Code::NoSpace),
+            (Errno::FBIG, Code::NoSpace),
+            (Errno::NOTDIR, Code::NotADirectory),
+            (Errno::NOTEMPTY, Code::DirectoryNotEmpty),
+            (Errno::NAMETOOLONG, Code::PathInvalid),
+            (Errno::IO, Code::IoError),
+        ] {
+            let failure = Failure::from(WorkspaceError::io("Writing the file", Path::new("/a"), errno.into()));
+            assert_eq!(failure.code, code, "{errno:?}");
+            assert!(failure.message.ends_with(". Path: /a"), "{}", failure.message);
+        }
     }
 }

@@ -150,7 +150,7 @@ impl Folder {
     pub(super) fn sync(&self) {
         // The effect has happened already, and many file systems do not offer this: there is nothing to do about a
         // failure.
-        let _: Result<()> = system::sync_folder(&self.dir);
+        system::sync_folder(&self.dir).ok();
     }
 }
 

@@ -101,7 +101,7 @@ impl Walk<'_> {
                 Err(error) => return Err(self.failed(error)),
             };
             let error = match stat.kind {
-                TargetKind::Link if is_last && !self.follow_last => {
+                TargetKind::Link | TargetKind::File if is_last && !self.follow_last => {
                     return Ok(self.end(stat, Object::Nothing, here, name));
                 }
                 TargetKind::Link => {
@@ -125,9 +125,6 @@ impl Walk<'_> {
                     }
                     Err(error) => error,
                 },
-                TargetKind::File if is_last && !self.follow_last => {
-                    return Ok(self.end(stat, Object::Nothing, here, name));
-                }
                 TargetKind::File if is_last => match here.open_file(OsStr::new(&name)) {
                     Ok((file, stat)) => return Ok(self.end(stat, Object::File(file), here, name)),
                     Err(error) => error,
@@ -164,13 +161,13 @@ impl Walk<'_> {
         let mut parts = Vec::new();
         for component in way.components() {
             match component {
-                Component::Normal(name) => match name.to_str() {
-                    Some(name) => parts.push(Part::Name(name.to_owned())),
-                    None => {
+                Component::Normal(name) => {
+                    let Some(name) = name.to_str() else {
                         let sentence = "The path leads over a link whose text is not valid Unicode.";
                         return Err(WorkspaceError::refused(Code::PathInvalid, sentence, self.shown));
-                    }
-                },
+                    };
+                    parts.push(Part::Name(name.to_owned()));
+                }
                 Component::ParentDir => parts.push(Part::Up),
                 Component::CurDir => {}
                 Component::RootDir | Component::Prefix(_) => return Err(self.out_of_scope()),

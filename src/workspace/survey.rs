@@ -37,7 +37,7 @@ pub fn survey(folder: &Folder, shown: &std::path::Path) -> Result<Survey, Worksp
     let failed = |source| WorkspaceError::io("Listing the folder", shown, source);
     let mut survey = Survey::default();
     // Folders to look into, the next one last; each waits unopened, so that only the way down is held open.
-    let mut pending: Vec<Step> = steps(folder, String::new(), 0).map_err(failed)?;
+    let mut pending: Vec<Step> = steps(folder, "", 0).map_err(failed)?;
     let mut way: Vec<Folder> = vec![folder.clone()];
     while let Some(step) = pending.pop() {
         way.truncate(step.depth + 1);
@@ -55,7 +55,7 @@ pub fn survey(folder: &Folder, shown: &std::path::Path) -> Result<Survey, Worksp
             continue;
         }
         let inside = above.open_folder(&step.name).and_then(|inside| {
-            pending.extend(steps(&inside, path, step.depth + 1)?);
+            pending.extend(steps(&inside, &path, step.depth + 1)?);
             Ok(inside)
         });
         match inside {
@@ -75,7 +75,7 @@ struct Step {
 }
 
 /// What is in a folder, the first one last.
-fn steps(folder: &Folder, prefix: String, depth: usize) -> std::io::Result<Vec<Step>> {
+fn steps(folder: &Folder, prefix: &str, depth: usize) -> std::io::Result<Vec<Step>> {
     let mut steps = Vec::new();
     for entry in folder.entries()? {
         let (kind, bytes) = match &entry.stat {

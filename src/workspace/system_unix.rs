@@ -208,7 +208,7 @@ pub(super) fn take_over(file: &File, old: &Stat) -> Result<()> {
             mode &= !0o070 | ((mode & 0o007) << 3);
         }
         // Only root can do this; for everybody else the new file is theirs, as with any editor that writes this way.
-        let _: std::result::Result<(), Errno> = fchown(file, Some(Uid::from_raw(user)), None);
+        fchown(file, Some(Uid::from_raw(user)), None).ok();
     }
     Ok(fchmod(file, Mode::from_bits_truncate(mode))?)
 }

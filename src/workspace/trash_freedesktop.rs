@@ -141,10 +141,11 @@ impl Bin {
             let moved = noted.and_then(|()| parent.rename_new(name, &self.files, &trash_name));
             let Err(error) = moved else { return Ok(Some((trash_name, info_name))) };
             self.info.remove_file(&info_name)?;
-            match error.kind() {
-                ErrorKind::AlreadyExists => {}
-                ErrorKind::CrossesDevices => return Ok(None),
-                _ => return Err(error),
+            if error.kind() == ErrorKind::CrossesDevices {
+                return Ok(None);
+            }
+            if error.kind() != ErrorKind::AlreadyExists {
+                return Err(error);
             }
         }
         Err(std::io::Error::other("the trash is full of things of this name"))
@@ -221,16 +222,14 @@ fn numbered(name: &OsStr, count: usize) -> OsString {
 }
 
 fn percent_encoded(path: &Path) -> String {
-    use std::fmt::Write as _;
-    path.as_os_str().as_bytes().iter().fold(String::new(), |mut text, byte| {
+    let encoded = path.as_os_str().as_bytes().iter().map(|byte| {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) {
-            text.push(char::from(*byte));
+            char::from(*byte).to_string()
         } else {
-            // Writing to a string cannot fail.
-            let _: std::fmt::Result = write!(text, "%{byte:02X}");
+            format!("%{byte:02X}")
         }
-        text
-    })
+    });
+    encoded.collect()
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl Trash {
             Ok(Taken::Yes)
         })();
         // Empty now, unless putting back failed: then it keeps the entry.
-        let _: std::io::Result<()> = parent.remove_folder(&aside);
+        parent.remove_folder(&aside).ok();
         done
     }
 }

@@ -1,7 +1,6 @@
 //! Writing a file so that a crash, a full disk or a race leaves either the old file or the new one, whole.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{ErrorKind, Result, Write as _};
 
@@ -109,21 +108,16 @@ impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.placed {
             // Nothing more can be done about a file that cannot be removed.
-            let _: Result<()> = self.folder.remove_file(&self.name);
+            self.folder.remove_file(&self.name).ok();
         }
     }
 }
 
 /// A name that nobody can guess, for what must not be found while it is in between.
 pub(super) fn private_name() -> Result<OsString> {
-    let mut random = [0_u8; 12];
+    let mut random = [0_u8; 16];
     getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
-    let mut name = String::from(".nod-");
-    for byte in random {
-        // Writing to a string cannot fail.
-        let _: std::fmt::Result = write!(name, "{byte:02x}");
-    }
-    Ok(OsString::from(name))
+    Ok(OsString::from(format!(".nod-{:032x}", u128::from_ne_bytes(random))))
 }
 
 #[cfg(all(test, unix))]

@@ -10,7 +10,9 @@
 
 mod architecture;
 mod command;
+mod disk;
 mod provider;
+mod race;
 mod search;
 mod store;
 mod support;

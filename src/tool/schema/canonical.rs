@@ -1,7 +1,5 @@
 //! One text for equal arguments, and its hash.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -14,11 +12,7 @@ pub fn canonical(value: &Value) -> String {
 
 /// SHA-256 of the canonical form, hex.
 pub fn args_hash(value: &Value) -> String {
-    Sha256::digest(canonical(value).as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _: std::fmt::Result = write!(hex, "{byte:02x}");
-        hex
-    })
+    format!("{:x}", Sha256::digest(canonical(value).as_bytes()))
 }
 
 fn write(value: &Value, text: &mut String) {

@@ -1,0 +1,111 @@
+//! A full disk and a mounted disk, as far as one may make them here: in a mount namespace of one's own, and with a limit
+//! on the size of files, which everybody may set.
+//!
+//! A test starts itself again in such a place: `PLACE` says where, and then it is the one that acts.
+#![cfg(target_os = "linux")]
+#![expect(clippy::disallowed_methods, reason = "these tests lay out files and start themselves in a confined place")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nod::ir::{Code, Failure};
+use nod::policy::RelPath;
+use nod::workspace::{Extent, Purpose, Root, Target, resolve};
+
+const PLACE: &str = "NOD_TEST_PLACE";
+
+fn target(root: &Root, path: &str, purpose: Purpose) -> Target {
+    let parts = path.split('/').map(str::to_owned).collect();
+    resolve(root, &RelPath::from_parts(parts).unwrap(), purpose).unwrap()
+}
+
+/// Runs this test again after a shell has set the place up. Gives whether that was possible.
+fn again(test: &str, place: &Path, launcher: &[&str], set_up: &str) -> bool {
+    let script = format!("{set_up} || exit 97; echo the-place-is-ready; exec \"$1\" --exact {test} --nocapture");
+    let mut words = launcher.iter().chain(&["sh", "-c", &script, "sh"]).copied().collect::<Vec<_>>();
+    let program = words.remove(0);
+    let output =
+        Command::new(program).args(words).arg(std::env::current_exe().unwrap()).env(PLACE, place).output().map(
+            |output| (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned(), output.stderr),
+        );
+    let Ok((success, stdout, stderr)) = output else { return false };
+    if !stdout.contains("the-place-is-ready") {
+        return false;
+    }
+    assert!(success && stdout.contains("1 passed"), "{stdout}\n{}", String::from_utf8_lossy(&stderr));
+    true
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file_whole_and_nothing_beside_it() {
+    if let Some(place) = std::env::var_os(PLACE) {
+        return fill_the_disk(&PathBuf::from(place));
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let test = "disk::a_full_disk_leaves_the_old_file_whole_and_nothing_beside_it";
+    // The signal that a file has grown too large would end the program before it sees the error.
+    let limited = again(test, temp.path(), &["env"], "trap '' XFSZ; ulimit -f 100");
+    assert!(limited, "no limit on the size of files could be set");
+    let small = tempfile::tempdir().unwrap();
+    let mount = format!("mount -t tmpfs -o size=256k tmpfs '{}'", small.path().display());
+    if !again(test, small.path(), &["unshare", "--user", "--map-root-user", "--mount"], &mount) {
+        eprintln!("no small disk may be mounted here: tested with a limit on the size of files alone");
+    }
+}
+
+fn fill_the_disk(place: &Path) {
+    let root = Root::open(place).unwrap();
+    let old = "old\n".repeat(500);
+    fs::write(place.join("old"), &old).unwrap();
+    let large = vec![b'x'; 400 * 1024];
+    for path in ["old", "new", "a/b/new"] {
+        let error = target(&root, path, Purpose::Write).write(&large).unwrap_err();
+        let failure = Failure::from(error);
+        assert_eq!(failure.code, Code::NoSpace, "{path}: {}", failure.message);
+    }
+    assert_eq!(fs::read_to_string(place.join("old")).unwrap(), old);
+    let names: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["old"]);
+    // Without the guard the old file is gone.
+    assert!(fs::write(place.join("old"), &large).is_err());
+    assert_ne!(fs::read_to_string(place.join("old")).unwrap(), old);
+}
+
+#[test]
+fn a_mounted_folder_is_told_apart_and_never_deleted() {
+    if let Some(place) = std::env::var_os(PLACE) {
+        return look_at_the_mount(&PathBuf::from(place));
+    }
+    // Without any rights: what every Linux has.
+    let root = Root::open(Path::new("/")).unwrap();
+    let facts = target(&root, "proc", Purpose::Read).facts("proc");
+    assert!(facts.other_mount && facts.is_mount_point);
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir_all(temp.path().join("ws/sub/mounted")).unwrap();
+    let mount = format!("mount --rbind /etc '{}'", temp.path().join("ws/sub/mounted").display());
+    let test = "disk::a_mounted_folder_is_told_apart_and_never_deleted";
+    if !again(test, &temp.path().join("ws"), &["unshare", "--user", "--map-root-user", "--mount"], &mount) {
+        eprintln!("nothing may be mounted here: tested with /proc alone");
+    }
+}
+
+fn look_at_the_mount(place: &Path) {
+    let root = Root::open(place).unwrap();
+    let mounted = target(&root, "sub/mounted", Purpose::Delete);
+    let facts = mounted.facts("sub/mounted");
+    assert!(facts.other_mount && facts.is_mount_point);
+    assert!(target(&root, "sub/mounted/passwd", Purpose::Read).facts("").other_mount);
+    assert!(!target(&root, "sub", Purpose::Read).facts("sub").other_mount);
+    for path in ["sub/mounted", "sub"] {
+        let refused = target(&root, path, Purpose::Delete).check_deletion(Extent::Tree, &[]).unwrap_err();
+        assert_eq!(refused.code(), Code::BlockedPathDenied, "{path}");
+    }
+    // Another device number would not tell it on one disk: that is why mounts are compared.
+    let same_disk = device(Path::new("/etc")) == device(place);
+    assert_eq!(same_disk, mounted.identity().device == root.identity().device);
+}
+
+fn device(path: &Path) -> u64 {
+    std::os::unix::fs::MetadataExt::dev(&fs::metadata(path).unwrap())
+}

@@ -1,0 +1,212 @@
+//! Somebody exchanges a folder for a link that leads out, as fast as the kernel can, while files are read, written, made
+//! and deleted beneath it. Nothing outside may be touched. Each attack is run without the guard too (the path is
+//! checked as text, then used as text), and must succeed there.
+#![cfg(target_os = "linux")]
+#![expect(clippy::disallowed_methods, reason = "these tests lay out files, keep time and attack by path")]
+
+use std::fs;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use nod::policy::RelPath;
+use nod::workspace::{Extent, Purpose, Root, Target, Trash, WorkspaceError, resolve};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+/// How long each attack goes on against the guard.
+const GUARDED: Duration = Duration::from_millis(1200);
+
+/// How long the same attack may take to succeed without the guard. It ends at its first success.
+const UNGUARDED: Duration = Duration::from_mins(1);
+
+/// `ws/a` is a folder and `ws/b` a link to `out`; the two are exchanged without pause.
+struct Battlefield {
+    temp: tempfile::TempDir,
+    root: Root,
+    /// The true folder, whatever its name is at the moment.
+    inside: fs::File,
+}
+
+impl Battlefield {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let ws = temp.path().join("ws");
+        fs::create_dir_all(ws.join("a")).unwrap();
+        fs::create_dir(temp.path().join("out")).unwrap();
+        symlink("../out", ws.join("b")).unwrap();
+        let root = Root::open(&ws).unwrap();
+        let inside = fs::File::open(ws.join("a")).unwrap();
+        Self { temp, root, inside }
+    }
+
+    fn out(&self, name: &str) -> PathBuf {
+        self.temp.path().join("out").join(name)
+    }
+
+    fn attacked(&self, name: &str) -> PathBuf {
+        self.root.path().join("a").join(name)
+    }
+
+    /// A path in the true folder that no exchange changes.
+    fn inside(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/{name}", self.inside.as_raw_fd()))
+    }
+
+    fn resolve(&self, path: &str, purpose: Purpose) -> Result<Target, WorkspaceError> {
+        resolve(&self.root, &RelPath::from_parts(path.split('/').map(str::to_owned).collect()).unwrap(), purpose)
+    }
+
+    /// Does `act` again and again for a time while the exchange goes on, until `is_over`. Gives how often it was done.
+    fn under_attack(&self, time: Duration, mut act: impl FnMut(u64) -> bool) -> u64 {
+        let stop = AtomicBool::new(false);
+        let swaps = AtomicU64::new(0);
+        let (a, b) = (self.root.path().join("a"), self.root.path().join("b"));
+        let rounds = std::thread::scope(|scope| {
+            std::thread::Builder::new()
+                .name("attacker".into())
+                .spawn_scoped(scope, || {
+                    while !stop.load(Ordering::Relaxed) {
+                        renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE).unwrap();
+                        swaps.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+                .unwrap();
+            let end = Instant::now() + time;
+            let mut rounds = 0;
+            while Instant::now() < end {
+                rounds += 1;
+                if act(rounds) {
+                    break;
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+            rounds
+        });
+        assert!(swaps.into_inner() > 0, "nobody attacked");
+        rounds
+    }
+
+    /// The check that leaks: where the path leads is asked first, and then the path is used.
+    fn looks_inside(&self, path: &Path) -> bool {
+        path.canonicalize().is_ok_and(|path| path.starts_with(self.root.real_path()))
+    }
+}
+
+#[test]
+fn nothing_outside_is_read() {
+    let field = Battlefield::new();
+    fs::write(field.inside("f"), "inside").unwrap();
+    fs::write(field.out("f"), "OUTSIDE").unwrap();
+    let (mut good, mut escaped) = (0_u64, 0_u64);
+    field.under_attack(GUARDED, |_| {
+        if let Ok(bytes) = field.resolve("a/f", Purpose::Read).and_then(|target| target.read_all(100)) {
+            good += u64::from(bytes == b"inside");
+            escaped += u64::from(bytes == b"OUTSIDE");
+        }
+        false
+    });
+    assert_eq!(escaped, 0);
+    assert!(good > 0, "the guard let nothing through");
+    let mut leaked = false;
+    field.under_attack(UNGUARDED, |_| {
+        let path = field.attacked("f");
+        leaked = field.looks_inside(&path) && fs::read(&path).is_ok_and(|bytes| bytes == b"OUTSIDE");
+        leaked
+    });
+    assert!(leaked, "the attack does not work: this test proves nothing");
+}
+
+#[test]
+fn nothing_outside_is_written() {
+    let field = Battlefield::new();
+    fs::write(field.inside("old"), "old").unwrap();
+    fs::write(field.out("old"), "OUTSIDE").unwrap();
+    let mut written = [0_u64; 2];
+    let names_out = || fs::read_dir(field.temp.path().join("out")).unwrap().count();
+    field.under_attack(GUARDED, |round| {
+        for (count, path) in written.iter_mut().zip(["a/old".to_owned(), format!("a/new-{round}/file")]) {
+            let done = field.resolve(&path, Purpose::Write).and_then(|target| target.write(b"ours"));
+            *count += u64::from(done.is_ok());
+        }
+        false
+    });
+    assert_eq!((names_out(), fs::read(field.out("old")).unwrap()), (1, b"OUTSIDE".to_vec()));
+    assert!(written[0] > 0 && written[1] > 0, "the guard let nothing through: {written:?}");
+    let mut leaked = false;
+    field.under_attack(UNGUARDED, |_| {
+        let path = field.attacked("old");
+        if field.looks_inside(&path) {
+            // The attacked write may miss the file in the middle of an exchange.
+            drop(fs::write(&path, "ours"));
+        }
+        leaked = fs::read(field.out("old")).is_ok_and(|bytes| bytes == b"ours");
+        leaked
+    });
+    assert!(leaked, "the attack does not work: this test proves nothing");
+}
+
+#[test]
+fn no_folder_is_made_outside() {
+    let field = Battlefield::new();
+    let mut made = 0_u64;
+    field.under_attack(GUARDED, |round| {
+        let done = field.resolve(&format!("a/d-{round}/e"), Purpose::CreateFolder);
+        made += u64::from(done.and_then(|target| target.create_folder()).is_ok_and(|created| created));
+        false
+    });
+    assert_eq!(fs::read_dir(field.temp.path().join("out")).unwrap().count(), 0);
+    assert!(made > 0, "the guard let nothing through");
+    let mut leaked = false;
+    field.under_attack(UNGUARDED, |round| {
+        if field.looks_inside(&field.attacked("")) {
+            drop(fs::create_dir(field.attacked(&format!("control-{round}"))));
+        }
+        leaked = field.out(&format!("control-{round}")).exists();
+        leaked
+    });
+    assert!(leaked, "the attack does not work: this test proves nothing");
+}
+
+#[test]
+fn nothing_outside_is_deleted() {
+    let field = Battlefield::new();
+    let trash = Trash::in_folder(field.temp.path().join("data"));
+    fs::create_dir(field.out("tree")).unwrap();
+    for name in ["file", "tree/leaf"] {
+        fs::write(field.out(name), "OUTSIDE").unwrap();
+    }
+    let is_whole = || fs::read(field.out("file")).is_ok() && fs::read(field.out("tree/leaf")).is_ok();
+    let mut deleted = [0_u64; 4];
+    field.under_attack(GUARDED, |_| {
+        let ways = [("a/file", true), ("a/tree", true), ("a/file", false), ("a/tree", false)];
+        for (count, (path, to_trash)) in deleted.iter_mut().zip(ways) {
+            fs::write(field.inside("file"), "inside").unwrap();
+            if !field.inside("tree").exists() {
+                fs::create_dir(field.inside("tree")).unwrap();
+            }
+            fs::write(field.inside("tree/leaf"), "inside").unwrap();
+            let Ok(target) = field.resolve(path, Purpose::Delete) else { continue };
+            if !to_trash {
+                // Tells the person that it is for good.
+                assert!(!target.is_restorable_after_delete(&Trash::in_folder("/proc/self/none".into())));
+            }
+            *count += u64::from(target.delete(Extent::Tree, &[], &trash, &|| false).is_ok());
+        }
+        false
+    });
+    assert!(is_whole());
+    assert!(deleted.iter().all(|count| *count > 0), "the guard let nothing through: {deleted:?}");
+    let mut leaked = false;
+    field.under_attack(UNGUARDED, |_| {
+        fs::write(field.inside("file"), "inside").unwrap();
+        let path = field.attacked("file");
+        if field.looks_inside(&path) {
+            drop(fs::remove_file(&path));
+        }
+        leaked = !field.out("file").exists();
+        leaked
+    });
+    assert!(leaked, "the attack does not work: this test proves nothing");
+}
