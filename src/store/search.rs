@@ -15,6 +15,11 @@ use super::{Store, StoreError};
 const QUERY_CHARS: usize = 256;
 /// Rows that one search may look at when the index alone cannot tell (punctuation).
 const LOOKED_AT: usize = 5000;
+/// What is read of the newest messages before the index is asked for all beginnings of a word, in rows and bytes.
+const ROUGH_ROWS: usize = 200;
+const ROUGH_BYTES: usize = 1024 * 1024;
+/// Beginnings up to this length have an index of their own (`prefix` in the schema), in characters.
+const INDEXED_PREFIX_CHARS: usize = 2;
 /// Characters that a snippet shows before and after the beginning of the hit.
 const SNIPPET_BEFORE: usize = 32;
 const SNIPPET_AFTER: usize = 128;
@@ -51,6 +56,9 @@ struct Query {
     is_literal: bool,
     /// What the index is asked.
     expression: String,
+    /// A cheap question whose answers hold all of the real one's: the longer beginnings of words are cut to what has an
+    /// index of its own. `None` when nothing is cut.
+    rough: Option<String>,
 }
 
 impl Query {
@@ -62,9 +70,11 @@ impl Query {
             return None;
         }
         let expression = words.iter().map(|word| phrase(word)).collect::<Vec<_>>().join(" AND ");
+        let rough = words.iter().map(|word| phrase(beginning(word))).collect::<Vec<_>>().join(" AND ");
+        let rough = (rough != expression).then_some(rough);
         let is_one_kind = |word: &String| word.chars().all(is_unspaced) || word.chars().all(is_spaced);
         let is_literal = !words.iter().all(is_one_kind);
-        Some(Self { words, is_literal, expression })
+        Some(Self { words, is_literal, expression, rough })
     }
 
     /// Where the text around a hit should begin, in bytes; `None` when a word does not stand there literally.
@@ -81,6 +91,14 @@ fn phrase(word: &str) -> String {
     // One character begins a pair, a word in other scripts may go on; a pair is whole.
     let is_prefix = run_chars == 1 || (run_chars == 0 && !ends_a_word);
     format!("\"{tokens}\"{}", if is_prefix { " *" } else { "" })
+}
+
+/// The part of a word in a script with spaces whose beginnings have an index; any other word whole.
+fn beginning(word: &str) -> &str {
+    match word.char_indices().nth(INDEXED_PREFIX_CHARS) {
+        Some((end, _)) if word.chars().all(is_spaced) => word.get(..end).unwrap_or(word),
+        _ => word,
+    }
 }
 
 /// What ends with the text.
@@ -146,21 +164,58 @@ fn search(connection: &Connection, query: &Query, limit: usize) -> Result<Vec<Hi
         && hits.len() < limit
     {
         let title: String = row.get(1)?;
-        let Some(snippet) = snippet(query, &title) else { continue };
+        let Some(snippet) = snippet(query, &title, query.is_literal) else { continue };
         hits.push(Hit { session: SessionId(row.get(0)?), title, message: None, snippet });
     }
+    let titles = hits.len();
+    if let Some(rough) = &query.rough {
+        // A common beginning stands in many of the newest messages: looking there is cheaper than listing all its words.
+        let pass = Pass { expression: rough, rows: ROUGH_ROWS, bytes: ROUGH_BYTES, is_literal: true };
+        search_messages(connection, query, &pass, limit, &mut hits)?;
+        if hits.len() >= limit {
+            return Ok(hits);
+        }
+        hits.truncate(titles);
+    }
+    let rows = if query.is_literal { LOOKED_AT } else { limit };
+    let pass = Pass { expression: &query.expression, rows, bytes: usize::MAX, is_literal: query.is_literal };
+    search_messages(connection, query, &pass, limit, &mut hits)?;
+    Ok(hits)
+}
+
+/// One question to the index of messages.
+struct Pass<'query> {
+    expression: &'query str,
+    /// How much of its answer is looked at.
+    rows: usize,
+    bytes: usize,
+    /// Whether every word must stand in the text as it is.
+    is_literal: bool,
+}
+
+fn search_messages(
+    connection: &Connection,
+    query: &Query,
+    pass: &Pass<'_>,
+    limit: usize,
+    hits: &mut Vec<Hit>,
+) -> Result<(), StoreError> {
     let mut messages = connection.prepare(
         "SELECT m.id, m.session, s.title, m.body FROM message_text AS t JOIN message AS m ON m.row = t.rowid
             JOIN session AS s ON s.id = m.session
          WHERE message_text MATCH ?1 AND s.deleted_at IS NULL ORDER BY t.rowid DESC LIMIT ?2",
     )?;
-    let looked_at = i64::try_from(if query.is_literal { LOOKED_AT } else { limit }).unwrap_or(i64::MAX);
-    let mut rows = messages.query(params![query.expression, looked_at])?;
-    while let Some(row) = rows.next()?
-        && hits.len() < limit
+    let mut rows = messages.query(params![pass.expression, i64::try_from(pass.rows).unwrap_or(i64::MAX)])?;
+    let mut read_bytes = 0_usize;
+    while hits.len() < limit
+        && read_bytes < pass.bytes
+        && let Some(row) = rows.next()?
     {
-        let message: Message = parse("message", &row.get::<_, String>(3)?)?;
-        let Some(snippet) = snippet(query, &message.content) else { continue };
+        let body: String = row.get(3)?;
+        read_bytes = read_bytes.saturating_add(body.len());
+        // A message that cannot be read must not hide the others.
+        let Ok(message) = parse::<Message>("message", &body) else { continue };
+        let Some(snippet) = snippet(query, &message.content, pass.is_literal) else { continue };
         hits.push(Hit {
             session: SessionId(row.get(1)?),
             title: row.get(2)?,
@@ -168,14 +223,14 @@ fn search(connection: &Connection, query: &Query, limit: usize) -> Result<Vec<Hi
             snippet,
         });
     }
-    Ok(hits)
+    Ok(())
 }
 
 /// The text around the first word of the query; `None` when the text only looks like a hit to the index.
-fn snippet(query: &Query, text: &str) -> Option<String> {
+fn snippet(query: &Query, text: &str, is_literal: bool) -> Option<String> {
     let place = match query.place_in(text) {
         Some(place) => place,
-        None if query.is_literal => return None,
+        None if is_literal => return None,
         // Found without its accents.
         None => 0,
     };
@@ -187,12 +242,15 @@ fn snippet(query: &Query, text: &str) -> Option<String> {
     Some(format!("{}{line}{}", ellipsis(start > 0), ellipsis(end < text.len())))
 }
 
-/// Where a word stands, whatever its case, in bytes.
+/// Where a word stands, whatever its case, in bytes. In a script with spaces it begins a word there.
 fn find_folded(text: &str, word: &str) -> Option<usize> {
     let wanted: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
     let first = *wanted.first()?;
+    let begins_word = is_spaced(first);
+    let mut before = ' ';
     text.char_indices().find_map(|(index, c)| {
-        if c != first && c.to_lowercase().next() != Some(first) {
+        let is_inside = begins_word && is_spaced(std::mem::replace(&mut before, c));
+        if is_inside || (c != first && c.to_lowercase().next() != Some(first)) {
             return None;
         }
         let mut there = text.get(index..)?.chars().flat_map(char::to_lowercase);
@@ -338,6 +396,20 @@ mod tests {
         for nothing in ["", "  ", "…", "\"", "\0", "file nothing", "AND OR", "文 \u{0} 件\" OR *"] {
             assert_eq!(store.search(nothing, 9).await.unwrap(), [], "{nothing:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_common_and_a_rare_beginning_find_the_same_newest_messages() {
+        let common: Vec<String> = (0..400).map(|number| format!("information {number}")).collect();
+        let mut texts = vec!["inform me, once".to_owned(), "the interval".to_owned()];
+        texts.extend(common);
+        let store = with_messages(&texts).await;
+        let order = |hits: Vec<Hit>| hits.into_iter().filter_map(|hit| hit.message).map(|id| id.0).collect::<Vec<_>>();
+        assert_eq!(order(store.search("inform", 3).await.unwrap()), ["401", "400", "399"]);
+        assert_eq!(order(store.search("inte", 3).await.unwrap()), ["1"], "older than all that is looked at first");
+        assert_eq!(order(store.search("inform onc", 3).await.unwrap()), ["0"]);
+        assert_eq!(order(store.search("inf", 1000).await.unwrap()).len(), 401);
+        assert_eq!(order(store.search("formation", 3).await.unwrap()), Vec::<String>::new());
     }
 
     #[tokio::test]
