@@ -3,6 +3,7 @@
 //! While drawing nothing is sent, locked, waited for, parsed, sorted or opened.
 
 pub mod font;
+pub mod highlight;
 pub mod host;
 pub mod icon;
 pub mod layout;

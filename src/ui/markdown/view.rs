@@ -1,0 +1,431 @@
+//! Blocks on the screen: each laid out when it is first needed and again only when it, the width or the look changes.
+
+use std::collections::HashMap;
+
+use egui::{Color32, CornerRadius, Id, Pos2, Rect, Ui, Vec2, pos2, vec2};
+
+use super::code::CodeView;
+use super::document::{Block, Document};
+use super::node::{Code, List, Node, Text};
+use super::table::TableLayout;
+use super::text::{TextLook, TextPiece};
+use crate::lang::Lang;
+use crate::ui::highlight::Highlighter;
+use crate::ui::icon::Icon;
+use crate::ui::theme::{Theme, Type, space};
+
+/// What drawing needs beside the document.
+pub struct Look<'frame> {
+    pub theme: &'frame Theme,
+    pub lang: &'frame Lang,
+    pub highlighter: &'frame mut Highlighter,
+    /// Changes whenever everything must be laid out anew: theme, sizes, scale, the fonts' atlas.
+    pub epoch: u64,
+    /// Whether the text will not grow any more.
+    pub is_whole: bool,
+    pub stats: &'frame mut LayoutStats,
+}
+
+/// How much was laid out, for tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LayoutStats {
+    /// Blocks and chunks of code that were laid out.
+    pub laid_out: usize,
+    /// Blocks and cards that were drawn.
+    pub drawn: usize,
+}
+
+/// What the person did in a text.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Wants to follow this address.
+    pub opened: Option<String>,
+    /// Wants this text in the clipboard.
+    pub copied: Option<String>,
+    /// Something became higher or lower.
+    pub resized: bool,
+}
+
+/// How a document is shown.
+#[derive(Default)]
+pub struct DocumentView {
+    document: Document,
+    layouts: HashMap<usize, BlockLayout>,
+    /// Heights by block, as far as they are known.
+    heights: Vec<Known>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Known {
+    version: u64,
+    width: u32,
+    height: f32,
+}
+
+/// One block, laid out.
+struct BlockLayout {
+    version: u64,
+    epoch: u64,
+    width: u32,
+    height: f32,
+    pieces: Vec<Piece>,
+}
+
+enum Piece {
+    Text(TextPiece),
+    Mark { center: Vec2, mark: Mark },
+    Bar { rect: Rect, color: Color32 },
+    Table { at: Vec2, width: f32, table: TableLayout },
+    /// Code of its own, where it stands in a list or quote; the document's where it is a block.
+    Code { at: Vec2, width: f32, height: f32, view: CodeView, code: Option<Code> },
+}
+
+enum Mark {
+    Bullet,
+    Task { is_done: bool },
+}
+
+impl DocumentView {
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Shows this Markdown; takes in at most `budget` bytes at once and tells whether that was all.
+    pub fn feed(&mut self, source: &str, budget: usize) -> bool {
+        self.document.feed(source, budget)
+    }
+
+    /// Shows this text as it is.
+    pub fn set_plain(&mut self, source: &str) {
+        self.document.set_plain(source);
+    }
+
+    /// How many blocks there are.
+    pub fn len(&self) -> usize {
+        self.document.blocks().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.document.blocks().is_empty()
+    }
+
+    /// Height of a block with the gap above it, guessed where it was never laid out.
+    pub fn guess(&self, index: usize, width: f32, theme: &Theme) -> f32 {
+        let Some(block) = self.document.blocks().get(index) else { return 0.0 };
+        let known = self.heights.get(index).copied().unwrap_or_default();
+        if known.width == whole(width) && known.height > 0.0 {
+            return known.height;
+        }
+        gap(self.document.blocks(), index) + estimate(&block.node, width, theme)
+    }
+
+    /// Height of a block with the gap above it; lays it out if need be.
+    pub fn measure(&mut self, ui: &Ui, look: &mut Look<'_>, salt: Id, index: usize, width: f32) -> f32 {
+        let Some(block) = self.document.blocks().get(index) else { return 0.0 };
+        let gap = gap(self.document.blocks(), index);
+        let is_growing = !look.is_whole && index + 1 == self.document.blocks().len();
+        let old = self.layouts.remove(&index);
+        let layout = match old {
+            Some(layout)
+                if layout.version == block.version && layout.epoch == look.epoch && layout.width == whole(width) =>
+            {
+                layout
+            }
+            Some(_) | None => lay_out(ui, look, block, old, salt, is_growing, width),
+        };
+        let height = gap + layout.height;
+        self.layouts.insert(index, layout);
+        if self.heights.len() <= index {
+            self.heights.resize(index + 1, Known::default());
+        }
+        if let Some(known) = self.heights.get_mut(index) {
+            *known = Known { version: block.version, width: whole(width), height };
+        }
+        height
+    }
+
+    /// Draws a block; `top_left` is where its gap begins.
+    pub fn draw(&mut self, ui: &mut Ui, look: &mut Look<'_>, salt: Id, index: usize, top_left: Pos2, out: &mut Output) {
+        look.stats.drawn += 1;
+        let gap = gap(self.document.blocks(), index);
+        let Some(block) = self.document.blocks().get(index) else { return };
+        let Some(layout) = self.layouts.get_mut(&index) else { return };
+        let origin = top_left + vec2(0.0, gap);
+        let id = salt.with(index);
+        let before = out.resized;
+        out.resized = false;
+        draw_pieces(ui, look, id, &mut layout.pieces, &block.node, origin, out);
+        if out.resized {
+            // Code was folded or wrapped: its height counts anew.
+            layout.epoch = layout.epoch.wrapping_add(1);
+        }
+        out.resized |= before;
+    }
+
+    /// Forgets what is laid out far from what is drawn, to save memory; heights are kept.
+    pub fn keep_only(&mut self, range: std::ops::Range<usize>) {
+        self.layouts.retain(|index, layout| {
+            range.contains(index) || layout.pieces.iter().any(|piece| matches!(piece, Piece::Code { .. }))
+        });
+    }
+}
+
+/// A width as a key.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a width in points")]
+fn whole(width: f32) -> u32 {
+    width.max(0.0).round() as u32
+}
+
+/// Space above a block.
+fn gap(blocks: &[Block], index: usize) -> f32 {
+    let (Some(block), Some(before)) = (blocks.get(index), index.checked_sub(1).and_then(|index| blocks.get(index)))
+    else {
+        return 0.0;
+    };
+    gap_between(&before.node, &block.node)
+}
+
+fn gap_between(before: &Node, node: &Node) -> f32 {
+    match (before, node) {
+        (_, Node::Heading { level: 1 | 2, .. }) => space::XL,
+        (_, Node::Heading { .. }) => space::L,
+        (Node::Heading { .. }, _) | (Node::Paragraph(_), Node::List(_) | Node::Code(_) | Node::Table(_)) => space::S,
+        (Node::Plain(_), Node::Plain(_)) => 0.0,
+        (Node::Footnote { .. }, Node::Footnote { .. }) => space::XS,
+        _ => space::M,
+    }
+}
+
+/// Height of a block that was never laid out.
+fn estimate(node: &Node, width: f32, theme: &Theme) -> f32 {
+    let line = theme.line_height(Type::Body);
+    let of_text = |text: &str| (text.len() as f32 * theme.message_size * 0.5 / width.max(1.0)).ceil().max(1.0) * line;
+    match node {
+        Node::Paragraph(text) | Node::Heading { text, .. } => of_text(&text.text),
+        Node::Code(code) => 46.0 + (code.text.len() as f32 / 30.0).clamp(1.0, 42.0) * theme.line_height(Type::Mono),
+        Node::List(list) => {
+            list.items.iter().flat_map(|item| &item.children).map(|node| estimate(node, width, theme)).sum()
+        }
+        Node::Quote(children) | Node::Footnote { children, .. } => {
+            children.iter().map(|node| estimate(node, width, theme)).sum()
+        }
+        Node::Table(table) => (table.rows.len() + 1) as f32 * (line + 12.0),
+        Node::Rule => 1.0,
+        Node::Html(text) | Node::Plain(text) => of_text(text),
+    }
+}
+
+fn lay_out(
+    ui: &Ui,
+    look: &mut Look<'_>,
+    block: &Block,
+    old: Option<BlockLayout>,
+    salt: Id,
+    is_growing: bool,
+    width: f32,
+) -> BlockLayout {
+    let key = salt.with(block.lineage).value();
+    // Code that goes on keeps its view: its chunks, its colours, whether it is folded.
+    let kept = old.into_iter().flat_map(|layout| layout.pieces).filter_map(|piece| match piece {
+        Piece::Code { view, .. } => Some((view.key(), view)),
+        Piece::Text(_) | Piece::Mark { .. } | Piece::Bar { .. } | Piece::Table { .. } => None,
+    });
+    let mut flow = Flow { ui, look, pieces: Vec::new(), kept: kept.collect(), key, codes: 0, is_growing };
+    let height = match &block.node {
+        Node::Code(code) => flow.code(code, Vec2::ZERO, width, Keep::Shared),
+        node => {
+            flow.look.stats.laid_out += 1;
+            flow.node(node, Vec2::ZERO, width, flow.look.theme.colors.text)
+        }
+    };
+    let pieces = flow.pieces;
+    BlockLayout { version: block.version, epoch: look.epoch, width: whole(width), height, pieces }
+}
+
+/// Whether a piece of code holds its text, or finds it in its block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Own,
+    Shared,
+}
+
+/// Puts blocks below each other.
+struct Flow<'flow, 'frame> {
+    ui: &'flow Ui,
+    look: &'flow mut Look<'frame>,
+    pieces: Vec<Piece>,
+    kept: HashMap<u64, CodeView>,
+    key: u64,
+    codes: u64,
+    is_growing: bool,
+}
+
+impl Flow<'_, '_> {
+    /// Lays a block out at a place and gives its height.
+    fn node(&mut self, node: &Node, at: Vec2, width: f32, color: Color32) -> f32 {
+        let theme = self.look.theme;
+        match node {
+            Node::Paragraph(text) => self.text(text, TextLook { color, ..TextLook::body(theme) }, at, width),
+            Node::Heading { level, text } => {
+                let size = match level {
+                    1 => Some((theme.message_size + 6.0, theme.message_size + 14.0)),
+                    2 => Some((theme.message_size + 3.0, theme.message_size + 10.0)),
+                    3 => Some((theme.message_size + 1.0, theme.message_size + 8.0)),
+                    _ => None,
+                };
+                self.text(text, TextLook { size, color, ..TextLook::strong(theme) }, at, width)
+            }
+            Node::Code(code) => self.code(code, at, width, Keep::Own),
+            Node::List(list) => self.list(list, at, width, color),
+            Node::Quote(children) => {
+                let inner = self.nodes(children, at + vec2(space::L, 0.0), width - space::L, theme.colors.dim);
+                let rect = Rect::from_min_size(at.to_pos2(), vec2(3.0, inner));
+                self.pieces.push(Piece::Bar { rect, color: theme.colors.line });
+                inner
+            }
+            Node::Footnote { label, children } => {
+                let format = theme.format(Type::Meta, theme.colors.dim);
+                let piece = TextPiece::uniform(self.ui, &format!("[{label}]"), format, at, width);
+                let indent = (piece.size().x + space::S).max(28.0);
+                self.pieces.push(Piece::Text(piece));
+                self.nodes(children, at + vec2(indent, 0.0), width - indent, theme.colors.dim)
+                    .max(theme.line_height(Type::Body))
+            }
+            Node::Table(table) => {
+                let table = TableLayout::new(self.ui, theme, table, width);
+                let height = table.size().y;
+                self.pieces.push(Piece::Table { at, width, table });
+                height + 1.0
+            }
+            Node::Rule => {
+                let rect = Rect::from_min_size((at + vec2(0.0, space::XS)).to_pos2(), vec2(width, 1.0));
+                self.pieces.push(Piece::Bar { rect, color: theme.colors.line });
+                2.0 * space::XS + 1.0
+            }
+            Node::Html(text) => {
+                let format = theme.format(Type::Mono, theme.colors.dim);
+                self.uniform(text.trim_end_matches('\n'), format, at, width)
+            }
+            Node::Plain(text) => {
+                let format = theme.format(Type::Body, color);
+                self.uniform(text.strip_suffix('\n').unwrap_or(text), format, at, width)
+            }
+        }
+    }
+
+    fn nodes(&mut self, nodes: &[Node], at: Vec2, width: f32, color: Color32) -> f32 {
+        let mut y = 0.0;
+        for (index, node) in nodes.iter().enumerate() {
+            if let Some(before) = index.checked_sub(1).and_then(|index| nodes.get(index)) {
+                y += gap_between(before, node);
+            }
+            y += self.node(node, at + vec2(0.0, y), width.max(80.0), color);
+        }
+        y
+    }
+
+    fn text(&mut self, text: &Text, look: TextLook, at: Vec2, width: f32) -> f32 {
+        let piece = TextPiece::new(self.ui, self.look.theme, text, look, at, width);
+        let height = piece.size().y;
+        self.pieces.push(Piece::Text(piece));
+        height
+    }
+
+    fn uniform(&mut self, text: &str, format: egui::TextFormat, at: Vec2, width: f32) -> f32 {
+        let piece = TextPiece::uniform(self.ui, text, format, at, width);
+        let height = piece.size().y;
+        self.pieces.push(Piece::Text(piece));
+        height
+    }
+
+    fn list(&mut self, list: &List, at: Vec2, width: f32, color: Color32) -> f32 {
+        let theme = self.look.theme;
+        let line = theme.line_height(Type::Body);
+        let format = theme.format(Type::Body, theme.colors.dim);
+        let last = list.start.map(|start| start + list.items.len() as u64);
+        let indent = last.map_or(20.0, |last| 14.0 + 8.5 * last.to_string().len() as f32);
+        let mut y = 0.0;
+        for (index, item) in list.items.iter().enumerate() {
+            if index > 0 {
+                y += if list.is_tight { space::XS } else { space::S };
+            }
+            let place = at + vec2(0.0, y);
+            let center = place + vec2(8.0, line / 2.0);
+            match (item.task, list.start) {
+                (Some(is_done), _) => self.pieces.push(Piece::Mark { center, mark: Mark::Task { is_done } }),
+                (None, None) => self.pieces.push(Piece::Mark { center, mark: Mark::Bullet }),
+                (None, Some(start)) => {
+                    let number = format!("{}.", start + index as u64);
+                    let mut piece = TextPiece::uniform(self.ui, &number, format.clone(), place, f32::INFINITY);
+                    piece.at.x += (indent - 6.0 - piece.size().x).max(0.0);
+                    self.pieces.push(Piece::Text(piece));
+                }
+            }
+            y += self.nodes(&item.children, place + vec2(indent, 0.0), width - indent, color).max(line);
+        }
+        y
+    }
+
+    fn code(&mut self, code: &Code, at: Vec2, width: f32, keep: Keep) -> f32 {
+        let key = Id::unique((self.key, self.codes)).value();
+        self.codes += 1;
+        let is_growing = self.is_growing;
+        let mut view = self.kept.remove(&key).unwrap_or_else(|| CodeView::new(key, is_growing));
+        let height = view.height(self.ui, self.look, code, width);
+        let code = (keep == Keep::Own).then(|| code.clone());
+        self.pieces.push(Piece::Code { at, width, height, view, code });
+        height
+    }
+}
+
+fn draw_pieces(
+    ui: &mut Ui,
+    look: &mut Look<'_>,
+    id: Id,
+    pieces: &mut [Piece],
+    node: &Node,
+    origin: Pos2,
+    out: &mut Output,
+) {
+    let theme = look.theme;
+    let colors = &theme.colors;
+    for (index, piece) in pieces.iter_mut().enumerate() {
+        let id = id.with(index);
+        match piece {
+            Piece::Text(text) => text.draw(ui, theme, id, origin, out),
+            Piece::Mark { center, mark: Mark::Bullet } => {
+                ui.painter().circle_filled(origin + *center, 2.5, colors.dim);
+            }
+            Piece::Mark { center, mark: Mark::Task { is_done } } => {
+                let rect = Rect::from_center_size(origin + *center, Vec2::splat(14.0));
+                let corner = CornerRadius::same(3);
+                if *is_done {
+                    ui.painter().rect_filled(rect, corner, colors.accent);
+                    Icon::Check.paint(ui.painter(), rect, 12.0, colors.on_accent);
+                } else {
+                    let stroke = egui::Stroke::new(1.5, colors.dim);
+                    ui.painter().rect_stroke(rect, corner, stroke, egui::StrokeKind::Inside);
+                }
+            }
+            Piece::Bar { rect, color } => {
+                ui.painter().rect_filled(rect.translate(origin.to_vec2()), CornerRadius::same(1), *color);
+            }
+            Piece::Table { at, width, table } => {
+                let min = origin + *at;
+                let rect = Rect::from_min_size(min, vec2(*width, table.size().y));
+                table.draw(ui, look, id, rect, out);
+            }
+            Piece::Code { at, width, height, view, code } => {
+                let min = origin + *at;
+                let rect = Rect::from_min_max(min, pos2(min.x + *width, min.y + *height));
+                let shared = match node {
+                    Node::Code(code) => Some(code),
+                    _ => None,
+                };
+                if let Some(code) = code.as_ref().or(shared) {
+                    view.draw(ui, look, id, code, rect, out);
+                }
+            }
+        }
+    }
+}
