@@ -245,9 +245,9 @@ impl Painter {
         }
         let mut state = match self.states.remove(&key) {
             Some(state) => Some(state),
-            None => self
-                .syntax(language)
-                .map(|syntax| State { parse: ParseState::new(syntax), scopes: ScopeStack::new() }),
+            None => {
+                self.syntax(language).map(|syntax| State { parse: ParseState::new(syntax), scopes: ScopeStack::new() })
+            }
         };
         let lines = text
             .split_inclusive('\n')

@@ -2,6 +2,7 @@
 //!
 //! While drawing nothing is sent, locked, waited for, parsed, sorted or opened.
 
+pub mod card;
 pub mod font;
 pub mod highlight;
 pub mod host;
@@ -15,6 +16,7 @@ pub mod sentence;
 pub mod settings;
 mod task;
 pub mod theme;
+pub mod transcript;
 pub mod widget;
 
 pub use host::{Launcher, Port, Wake, Window, WindowOptions, run};

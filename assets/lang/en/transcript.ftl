@@ -1,1 +1,73 @@
 # transcript
+copy = Copy
+copy-message = Copy message
+copy-markdown = Copy as Markdown
+message-edit = Edit and resend
+message-regenerate = Answer again
+message-fork = Fork from here
+message-delete = Delete
+message-more = More actions
+message-show-all = Show all
+message-images = { $count ->
+    [one] 1 image
+   *[other] { $count } images
+}
+message-previous-version = Previous version
+message-next-version = Next version
+message-version = { $number } of { $count }
+code-plain = Text
+code-wrap = Wrap
+code-unwrap = No wrap
+code-fold = Show less
+code-unfold = Show all { $count } lines
+thinking-now = Thinking… { $duration }
+thinking-done = Thought for { $duration }
+thinking-thought = Thoughts
+duration-seconds = { $seconds } s
+duration-minutes = { $minutes } min { $seconds } s
+meta-tokens = { $count } tokens
+meta-speed = { $speed } tok/s
+call-pending = checking
+call-waiting = waiting for you
+call-running = running
+call-succeeded = done
+call-failed = failed
+call-denied = denied
+call-cancelled = stopped
+call-unknown = unknown: check the target
+card-review = Review
+card-stop = Stop
+card-open = Open
+card-show-in-folder = Show in folder
+card-arguments = Arguments
+card-hide-arguments = Result
+card-matches = { $count ->
+    [one] 1 match
+   *[other] { $count } matches
+}
+card-name-matches = name matches
+card-scanned = { $count } files looked at
+card-exit-code = exit code { $code }
+card-signal = ended by signal { $signal }
+card-timed-out = timed out
+card-unconfined = not confined
+group-read = { $count ->
+    [one] Read 1 file
+   *[other] Read { $count } files
+}
+group-looked = { $count ->
+    [one] Looked 1 time
+   *[other] Looked { $count } times
+}
+answer-failed = The answer broke off
+answer-retry = Try again
+answer-stopped = Stopped by you. What had come is kept.
+answer-interrupted = Nod ended while this was written. What had come is kept.
+round-limit = The limit of rounds for one turn is reached.
+round-continue = Continue
+turn-sending = Waiting for { $model }
+turn-retrying = Trying again ({ $attempt }) in { $duration }: { $reason }
+turn-queued = Sent when this turn ends
+transcript-newest = Newest
+transcript-loading = Loading earlier messages
+transcript-scroll = Scroll bar of the chat

@@ -144,7 +144,11 @@ impl CodeView {
         ui.painter().rect(header, top, colors.raised, theme.line(), StrokeKind::Inside);
         let name = if code.language.is_empty() { look.lang.text("code-plain") } else { &code.language };
         let label = line_of_text(ui, theme, name, Type::Meta, colors.dim, rect.width() * 0.5);
-        ui.painter().galley(pos2(header.left() + space::M, header.center().y - label.size().y / 2.0), label, colors.dim);
+        ui.painter().galley(
+            pos2(header.left() + space::M, header.center().y - label.size().y / 2.0),
+            label,
+            colors.dim,
+        );
         let mut buttons = ui.new_child(
             UiBuilder::new()
                 .id_salt(id.with("header"))
@@ -267,7 +271,7 @@ pub fn append_visible(job: &mut LayoutJob, theme: &Theme, text: &str, format: eg
         return;
     }
     let mut start = 0;
-    for deception in crate::policy::display::find_deceptive(text, true) {
+    for deception in crate::policy::find_deceptive(text, true) {
         job.append(text.get(start..deception.range.start).unwrap_or_default(), 0.0, format.clone());
         let mut warning = format.clone();
         warning.color = theme.colors.warn;

@@ -510,9 +510,8 @@ impl Inline {
             }
             Event::Start(_) => self.open(|_| {}),
             Event::End(end) => {
-                if end == TagEnd::Image && self.images.pop() == Some(self.text.text.len()) {
-                    // An image without a description still needs a place.
-                    self.push("…");
+                if end == TagEnd::Image {
+                    self.close_image();
                 }
                 self.style = self.outer.pop().unwrap_or_default();
             }
@@ -526,6 +525,14 @@ impl Inline {
             Event::HardBreak | Event::Rule => self.push("\n"),
             Event::TaskListMarker(is_done) => self.push(if is_done { "[x] " } else { "[ ] " }),
         }
+    }
+
+    /// An image is not fetched: its description and its host stand for it.
+    fn close_image(&mut self) {
+        let is_described = self.images.pop() != Some(self.text.text.len());
+        let link = self.style.link.and_then(|index| self.text.links.get(index));
+        let host = link.and_then(Link::host).unwrap_or("image").to_owned();
+        self.push(&if is_described { format!(" ({host})") } else { host });
     }
 
     fn finish(self) -> Node {

@@ -83,7 +83,11 @@ impl TableLayout {
     fn paint(&self, ui: &Ui, theme: &Theme, id: Id, rect: Rect, out: &mut Output) {
         let painter = ui.painter();
         if let Some(&head) = self.ys.get(1) {
-            painter.rect_filled(Rect::from_min_max(rect.min, pos2(rect.right(), rect.top() + head)), 0, theme.colors.raised);
+            painter.rect_filled(
+                Rect::from_min_max(rect.min, pos2(rect.right(), rect.top() + head)),
+                0,
+                theme.colors.raised,
+            );
         }
         for x in &self.xs {
             painter.vline(rect.left() + x, rect.y_range(), theme.line());

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use egui::epaint::text::{LayoutJob, TextFormat, cursor::CCursor};
 use egui::text_selection::LabelSelectionState;
-use egui::{Color32, CornerRadius, CursorIcon, Galley, Id, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, WidgetInfo, vec2};
+use egui::{
+    Color32, CornerRadius, CursorIcon, Galley, Id, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, WidgetInfo, vec2,
+};
 
 use super::node::{Link, Text};
 use super::view::Output;
@@ -91,7 +93,9 @@ impl TextPiece {
             let piece = text.text.get(span.range.clone()).unwrap_or_default();
             let end = start + piece.chars().count();
             if span.style.code {
-                marks.extend(rects_of(&galley, start, end).into_iter().map(|rect| rect.expand2(vec2(CODE_PADDING, -1.0))));
+                marks.extend(
+                    rects_of(&galley, start, end).into_iter().map(|rect| rect.expand2(vec2(CODE_PADDING, -1.0))),
+                );
             }
             let link = span.style.link.filter(|index| text.links.get(*index).is_some_and(Link::is_openable));
             if let Some(index) = link {
@@ -188,7 +192,7 @@ impl LinkArea {
         }
         if let Some(response) = hovered {
             // The true address, with whatever tries to deceive made visible.
-            let address = crate::policy::display::escape(&self.link.address, false).into_owned();
+            let address = crate::policy::escape(&self.link.address, false).into_owned();
             response.on_hover_text(address);
         }
         if is_clicked {

@@ -14,6 +14,9 @@ use crate::ui::highlight::Highlighter;
 use crate::ui::icon::Icon;
 use crate::ui::theme::{Theme, Type, space};
 
+/// Blocks of one document that stay laid out though they are out of sight.
+const KEPT: usize = 200;
+
 /// What drawing needs beside the document.
 pub struct Look<'frame> {
     pub theme: &'frame Theme,
@@ -51,15 +54,7 @@ pub struct Output {
 pub struct DocumentView {
     document: Document,
     layouts: HashMap<usize, BlockLayout>,
-    /// Heights by block, as far as they are known.
-    heights: Vec<Known>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Known {
-    version: u64,
-    width: u32,
-    height: f32,
+    turn: u64,
 }
 
 /// One block, laid out.
@@ -68,16 +63,34 @@ struct BlockLayout {
     epoch: u64,
     width: u32,
     height: f32,
+    /// When it was last drawn or measured.
+    drawn: u64,
     pieces: Vec<Piece>,
 }
 
 enum Piece {
     Text(TextPiece),
-    Mark { center: Vec2, mark: Mark },
-    Bar { rect: Rect, color: Color32 },
-    Table { at: Vec2, width: f32, table: TableLayout },
+    Mark {
+        center: Vec2,
+        mark: Mark,
+    },
+    Bar {
+        rect: Rect,
+        color: Color32,
+    },
+    Table {
+        at: Vec2,
+        width: f32,
+        table: TableLayout,
+    },
     /// Code of its own, where it stands in a list or quote; the document's where it is a block.
-    Code { at: Vec2, width: f32, height: f32, view: CodeView, code: Option<Code> },
+    Code {
+        at: Vec2,
+        width: f32,
+        height: f32,
+        view: CodeView,
+        code: Option<Code>,
+    },
 }
 
 enum Mark {
@@ -109,23 +122,14 @@ impl DocumentView {
         self.document.blocks().is_empty()
     }
 
-    /// Height of a block with the gap above it, guessed where it was never laid out.
-    pub fn guess(&self, index: usize, width: f32, theme: &Theme) -> f32 {
-        let Some(block) = self.document.blocks().get(index) else { return 0.0 };
-        let known = self.heights.get(index).copied().unwrap_or_default();
-        if known.width == whole(width) && known.height > 0.0 {
-            return known.height;
-        }
-        gap(self.document.blocks(), index) + estimate(&block.node, width, theme)
-    }
-
     /// Height of a block with the gap above it; lays it out if need be.
     pub fn measure(&mut self, ui: &Ui, look: &mut Look<'_>, salt: Id, index: usize, width: f32) -> f32 {
         let Some(block) = self.document.blocks().get(index) else { return 0.0 };
         let gap = gap(self.document.blocks(), index);
         let is_growing = !look.is_whole && index + 1 == self.document.blocks().len();
         let old = self.layouts.remove(&index);
-        let layout = match old {
+        self.turn += 1;
+        let mut layout = match old {
             Some(layout)
                 if layout.version == block.version && layout.epoch == look.epoch && layout.width == whole(width) =>
             {
@@ -133,14 +137,9 @@ impl DocumentView {
             }
             Some(_) | None => lay_out(ui, look, block, old, salt, is_growing, width),
         };
+        layout.drawn = self.turn;
         let height = gap + layout.height;
         self.layouts.insert(index, layout);
-        if self.heights.len() <= index {
-            self.heights.resize(index + 1, Known::default());
-        }
-        if let Some(known) = self.heights.get_mut(index) {
-            *known = Known { version: block.version, width: whole(width), height };
-        }
         height
     }
 
@@ -162,10 +161,27 @@ impl DocumentView {
         out.resized |= before;
     }
 
-    /// Forgets what is laid out far from what is drawn, to save memory; heights are kept.
-    pub fn keep_only(&mut self, range: std::ops::Range<usize>) {
-        self.layouts.retain(|index, layout| {
-            range.contains(index) || layout.pieces.iter().any(|piece| matches!(piece, Piece::Code { .. }))
+    /// How wide the text of a block is by itself, where it is laid out.
+    pub fn natural_width(&self, index: usize) -> f32 {
+        let pieces = self.layouts.get(&index).map_or(&[][..], |layout| &layout.pieces);
+        pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text.at.x + text.size().x,
+                Piece::Mark { .. } | Piece::Bar { .. } | Piece::Table { .. } | Piece::Code { .. } => 0.0,
+            })
+            .fold(0.0, f32::max)
+            .ceil()
+    }
+
+    /// Forgets what is laid out and was not drawn for a while, to save memory; heights are kept.
+    pub fn forget_undrawn(&mut self) {
+        if self.layouts.len() <= KEPT {
+            return;
+        }
+        let turn = self.turn;
+        self.layouts.retain(|_, layout| {
+            turn - layout.drawn < 4000 || layout.pieces.iter().any(|piece| matches!(piece, Piece::Code { .. }))
         });
     }
 }
@@ -196,25 +212,6 @@ fn gap_between(before: &Node, node: &Node) -> f32 {
     }
 }
 
-/// Height of a block that was never laid out.
-fn estimate(node: &Node, width: f32, theme: &Theme) -> f32 {
-    let line = theme.line_height(Type::Body);
-    let of_text = |text: &str| (text.len() as f32 * theme.message_size * 0.5 / width.max(1.0)).ceil().max(1.0) * line;
-    match node {
-        Node::Paragraph(text) | Node::Heading { text, .. } => of_text(&text.text),
-        Node::Code(code) => 46.0 + (code.text.len() as f32 / 30.0).clamp(1.0, 42.0) * theme.line_height(Type::Mono),
-        Node::List(list) => {
-            list.items.iter().flat_map(|item| &item.children).map(|node| estimate(node, width, theme)).sum()
-        }
-        Node::Quote(children) | Node::Footnote { children, .. } => {
-            children.iter().map(|node| estimate(node, width, theme)).sum()
-        }
-        Node::Table(table) => (table.rows.len() + 1) as f32 * (line + 12.0),
-        Node::Rule => 1.0,
-        Node::Html(text) | Node::Plain(text) => of_text(text),
-    }
-}
-
 fn lay_out(
     ui: &Ui,
     look: &mut Look<'_>,
@@ -239,7 +236,7 @@ fn lay_out(
         }
     };
     let pieces = flow.pieces;
-    BlockLayout { version: block.version, epoch: look.epoch, width: whole(width), height, pieces }
+    BlockLayout { version: block.version, epoch: look.epoch, width: whole(width), height, drawn: 0, pieces }
 }
 
 /// Whether a piece of code holds its text, or finds it in its block.
