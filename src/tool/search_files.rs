@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::{arguments, schema_of};
 use super::visible::is_hidden_by_policy;
-use super::{PathWanted, Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest};
+use super::{Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest, cancelled, one_path, only};
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
 use crate::policy::TargetKind;
 use crate::workspace::{
@@ -108,7 +108,7 @@ impl Tool for SearchFiles {
     fn parse(&self, args: &Value) -> Result<ToolRequest, Failure> {
         let args: Arguments = arguments(args)?;
         args.query()?;
-        Ok(ToolRequest { paths: vec![PathWanted { given: args.path, purpose: Purpose::Read }], command: None })
+        Ok(one_path(args.path, Purpose::Read))
     }
 
     fn preview(&self, _args: &Value, _targets: &[Target], _context: &PreviewContext) -> Result<Preview, Failure> {
@@ -118,8 +118,7 @@ impl Tool for SearchFiles {
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
         let args: Arguments = arguments(permit.args())?;
         let query = args.query()?;
-        let target =
-            permit.targets().first().ok_or_else(|| Failure::new(Code::PathNotFound, "There is no such path."))?;
+        let target = only(permit.targets())?;
         let limits = SearchLimits {
             file_bytes: context.limits.search_file_bytes,
             files: context.limits.search_files,
@@ -211,7 +210,7 @@ fn joined(start: &str, relative: &Path) -> String {
 
 fn failure_of(error: SearchError) -> Failure {
     match error {
-        SearchError::Cancelled => Failure::new(Code::Cancelled, "The search was stopped."),
+        SearchError::Cancelled => cancelled(),
         SearchError::Workspace(error) => error.into(),
         SearchError::Threads(error) => Failure::new(Code::IoError, format!("The search could not run: {error}.")),
     }

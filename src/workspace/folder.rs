@@ -12,6 +12,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use super::{Stat, system};
+use crate::policy::TargetKind;
 
 /// An opened folder. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -26,6 +27,14 @@ pub struct Entry {
     pub name: OsString,
     /// What it is, or why that could not be found out.
     pub stat: Result<Stat>,
+}
+
+/// A name in a listing.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) name: OsString,
+    /// What it is, where the listing itself tells that.
+    pub(super) kind: Option<TargetKind>,
 }
 
 impl Folder {
@@ -65,10 +74,14 @@ impl Folder {
 
     /// Opens a regular file in this folder for reading. A link, pipe, socket or device is refused, without blocking.
     pub fn open_file(&self, name: &OsStr) -> Result<(File, Stat)> {
-        let name = single(name)?;
         // Judged before it is opened too: opening a device can have effects, and opening a socket fails unclearly.
-        refuse_special(&system::stat_name(&self.dir, name)?)?;
-        let file = system::open_file(&self.dir, name)?;
+        refuse_special(&self.stat_of(name)?)?;
+        self.open_listed_file(name)
+    }
+
+    /// The same for a name that was just listed as a regular file: looked at once, after it is opened.
+    pub(super) fn open_listed_file(&self, name: &OsStr) -> Result<(File, Stat)> {
+        let file = system::open_file(&self.dir, single(name)?)?;
         let stat = system::stat_handle(&file)?;
         refuse_special(&stat)?;
         Ok((file, stat))
@@ -87,6 +100,23 @@ impl Folder {
             entries.push(Entry { name, stat });
         }
         Ok(entries)
+    }
+
+    /// The names in this folder, sorted, each with what it is where the listing itself tells that.
+    pub(super) fn listing(&self) -> Result<Vec<Listed>> {
+        let mut listing = Vec::new();
+        for entry in self.dir.entries()? {
+            let entry = entry?;
+            let kind = match entry.file_type()? {
+                kind if kind.is_file() => Some(TargetKind::File),
+                kind if kind.is_dir() => Some(TargetKind::Folder),
+                kind if kind.is_symlink() => Some(TargetKind::Link),
+                _ => None,
+            };
+            listing.push(Listed { name: entry.file_name(), kind });
+        }
+        listing.sort_by(|one, two| one.name.cmp(&two.name));
+        Ok(listing)
     }
 
     /// The names in this folder, sorted.
@@ -165,7 +195,6 @@ pub(super) enum Privacy {
 
 /// Refuses what is no regular file.
 fn refuse_special(stat: &Stat) -> Result<()> {
-    use crate::policy::TargetKind;
     match stat.kind {
         TargetKind::File => Ok(()),
         TargetKind::Folder => Err(ErrorKind::IsADirectory.into()),

@@ -3,7 +3,7 @@
 //! As ripgrep has it: the deepest rule that says anything decides; `.ignore` goes before git's files; git's files count up
 //! to the folder that is the repository. The person's own global git configuration lies outside and is not read.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::Folder;
+use super::folder::Listed;
 
 /// The rules that hold in one folder: its own and those of the folders above it. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -33,10 +34,11 @@ struct Level {
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
 impl IgnoreRules {
-    /// The rules in a folder below. `from_top` is its path below the allowed folder; `names` what is in it, where known.
-    pub(super) fn below(&self, folder: &Folder, from_top: &Path, names: Option<&[OsString]>) -> Self {
+    /// The rules in a folder below. `from_top` is its path below the allowed folder; `listing` what is in it, where known.
+    pub(super) fn below(&self, folder: &Folder, from_top: &Path, listing: Option<&[Listed]>) -> Self {
         let has = |name: &str| {
-            names.is_none_or(|names| names.binary_search_by(|n| n.as_os_str().cmp(OsStr::new(name))).is_ok())
+            let order = |listed: &Listed| listed.name.as_os_str().cmp(OsStr::new(name));
+            listing.is_none_or(|listing| listing.binary_search_by(order).is_ok())
         };
         let read = |name: &str| if has(name) { rules_of(folder, name, from_top) } else { None };
         let (ignore, gitignore) = (read(".ignore"), read(".gitignore"));

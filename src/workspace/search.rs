@@ -16,6 +16,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::look::{Looked, Looker, SearchQuery};
+use super::walk::is_elsewhere;
 use super::{Folder, Target, WalkOptions, WalkReport, WalkStart, WorkspaceError, walk};
 use crate::policy::TargetKind;
 
@@ -158,6 +159,7 @@ pub fn search_tree(
 ) -> Result<SearchOutcome, SearchError> {
     // The number of the file after which nothing counts any more.
     let last = AtomicU64::new(u64::MAX);
+    let mount = start.mount()?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let mut collected = Collected::new(*limits);
     let (walked, files, has_more_files) = std::thread::scope(|scope| {
@@ -168,7 +170,7 @@ pub fn search_tree(
             let done = done_sender.clone();
             let last = &last;
             named(&format!("search-{number}"))
-                .spawn_scoped(scope, move || look_at_all(&receiver, &done, query, limits, last, options.cancel))
+                .spawn_scoped(scope, move || look_at_all(&receiver, &done, query, limits, last, mount, options.cancel))
                 .map_err(SearchError::Threads)?;
             queues.push(sender);
         }
@@ -232,8 +234,7 @@ fn walk_files(
     let mut files = 0;
     let mut has_more_files = false;
     let report = walk(start, &walk_options, &mut |found| {
-        let is_file = found.stat.as_ref().is_ok_and(|stat| stat.kind == TargetKind::File);
-        if !is_file || !query.wants(found.name) {
+        if found.kind != TargetKind::File || !query.wants(found.name) {
             return ControlFlow::Continue(());
         }
         if files >= most {
@@ -300,6 +301,7 @@ fn look_at_all(
     query: &SearchQuery,
     limits: &SearchLimits,
     last: &AtomicU64,
+    mount: u64,
     cancel: &CancellationToken,
 ) {
     let mut looker = Looker::new(query, limits);
@@ -309,11 +311,20 @@ fn look_at_all(
             continue;
         }
         let Job { number, parent, name, relative, hidden_by_policy } = job;
-        let looked = looker.look(&relative, || parent.open_file(&name).map(|(file, _)| file));
+        let looked = looker.look(&relative, || open(&parent, &name, mount));
         if looked.counts() && done.send(Done { number, relative, hidden_by_policy, looked }).is_err() {
             return;
         }
     }
+}
+
+/// Opens a file that the walk came by. A file can be a mount too.
+fn open(parent: &Folder, name: &OsStr, mount: u64) -> io::Result<File> {
+    let (file, stat) = parent.open_listed_file(name)?;
+    if is_elsewhere(stat.identity.mount, mount) {
+        return Err(io::Error::other("it lies on another mount"));
+    }
+    Ok(file)
 }
 
 /// What was found so far, by the number of the file.

@@ -4,14 +4,14 @@
 //! so that no tree can exhaust the stack. It judges nothing: which names to leave out it is told.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
+use super::folder::Listed;
 use super::ignore_rules::IgnoreRules;
-use super::{Folder, Stat, Target, WorkspaceError};
+use super::{Folder, Target, WorkspaceError};
 use crate::policy::TargetKind;
 
 /// Deeper than any project; each level keeps a folder open.
@@ -47,6 +47,13 @@ impl WalkStart {
         }
         Ok(Self { folder, absolute: target.resolved().to_path_buf(), above })
     }
+
+    /// The mount on which the walk stays.
+    pub(super) fn mount(&self) -> Result<u64, WorkspaceError> {
+        let stat =
+            self.folder.stat().map_err(|source| WorkspaceError::io("Looking at the folder", &self.absolute, source))?;
+        Ok(stat.identity.mount)
+    }
 }
 
 /// What a walk leaves out.
@@ -75,8 +82,8 @@ pub struct Found<'a> {
     pub relative: &'a Path,
     /// 1 directly in the start.
     pub depth: usize,
-    /// What it is, or why that could not be found out.
-    pub stat: io::Result<Stat>,
+    /// What it is; its content is judged once more when it is opened.
+    pub kind: TargetKind,
     /// How many names were hidden by policy before it.
     pub hidden_by_policy: u64,
 }
@@ -86,11 +93,11 @@ pub struct Found<'a> {
 pub struct WalkReport {
     /// Names that policy hides.
     pub hidden_by_policy: u64,
-    /// Folders that could not be opened or listed.
+    /// Folders that could not be opened or listed, and names of which nothing could be found out.
     pub unreadable: u64,
     /// Folders that lie deeper than [`MAX_WALK_DEPTH`].
     pub too_deep: u64,
-    /// Things that lie on another mount.
+    /// Folders that lie on another mount.
     pub other_mounts: u64,
     /// Whether the visitor or the cancellation ended it early.
     pub is_stopped: bool,
@@ -106,7 +113,7 @@ pub fn walk(
     visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
 ) -> Result<WalkReport, WorkspaceError> {
     let failed = |source| WorkspaceError::io("Listing the folder", &start.absolute, source);
-    let names = start.folder.names().map_err(failed)?;
+    let listing = start.folder.listing().map_err(failed)?;
     let mut rules = IgnoreRules::default();
     let mut from_top = PathBuf::new();
     if options.respect_gitignore {
@@ -114,10 +121,10 @@ pub fn walk(
             rules = rules.below(folder, &from_top, None);
             from_top.push(name);
         }
-        rules = rules.below(&start.folder, &from_top, Some(&names));
+        rules = rules.below(&start.folder, &from_top, Some(&listing));
     }
     let mut walker = Walker {
-        mount: start.folder.stat().map_err(failed)?.identity.mount,
+        mount: start.mount()?,
         start,
         options,
         visit,
@@ -125,9 +132,9 @@ pub fn walk(
         relative: PathBuf::new(),
         from_top,
     };
-    let mut levels = vec![Level { folder: start.folder.clone(), names: names.into_iter(), rules }];
+    let mut levels = vec![Level { folder: start.folder.clone(), listing: listing.into_iter(), rules }];
     while let Some(level) = levels.last_mut() {
-        let Some(name) = level.names.next() else {
+        let Some(Listed { name, kind }) = level.listing.next() else {
             levels.pop();
             walker.leave();
             continue;
@@ -135,7 +142,7 @@ pub fn walk(
         walker.relative.push(&name);
         walker.from_top.push(&name);
         let depth = levels.len();
-        match levels.last().map_or(ControlFlow::Continue(None), |level| walker.see(level, &name, depth)) {
+        match levels.last().map_or(ControlFlow::Continue(None), |level| walker.see(level, &name, kind, depth)) {
             ControlFlow::Continue(Some(next)) => levels.push(next),
             ControlFlow::Continue(None) => walker.leave(),
             ControlFlow::Break(()) => {
@@ -150,7 +157,7 @@ pub fn walk(
 /// A folder that is being walked.
 struct Level {
     folder: Folder,
-    names: std::vec::IntoIter<OsString>,
+    listing: std::vec::IntoIter<Listed>,
     rules: IgnoreRules,
 }
 
@@ -168,7 +175,13 @@ struct Walker<'walk> {
 
 impl Walker<'_> {
     /// Looks at one name. Gives the folder to go into, if it is one to go into.
-    fn see(&mut self, level: &Level, name: &OsStr, depth: usize) -> ControlFlow<(), Option<Level>> {
+    fn see(
+        &mut self,
+        level: &Level,
+        name: &OsStr,
+        kind: Option<TargetKind>,
+        depth: usize,
+    ) -> ControlFlow<(), Option<Level>> {
         if self.options.cancel.is_cancelled() {
             return ControlFlow::Break(());
         }
@@ -179,13 +192,12 @@ impl Walker<'_> {
         if !self.options.include_hidden && name.as_encoded_bytes().starts_with(b".") {
             return ControlFlow::Continue(None);
         }
-        let stat = level.folder.stat_of(name);
-        let is_folder = stat.as_ref().is_ok_and(|stat| stat.kind == TargetKind::Folder);
-        if self.options.respect_gitignore && (name == ".git" || level.rules.ignores(&self.from_top, is_folder)) {
+        let Some(kind) = kind.or_else(|| Some(level.folder.stat_of(name).ok()?.kind)) else {
+            self.report.unreadable += 1;
             return ControlFlow::Continue(None);
-        }
-        if stat.as_ref().is_ok_and(|stat| self.is_elsewhere(stat.identity.mount)) {
-            self.report.other_mounts += 1;
+        };
+        let is_folder = kind == TargetKind::Folder;
+        if self.options.respect_gitignore && (name == ".git" || level.rules.ignores(&self.from_top, is_folder)) {
             return ControlFlow::Continue(None);
         }
         (self.visit)(Found {
@@ -193,7 +205,7 @@ impl Walker<'_> {
             name,
             relative: &self.relative,
             depth,
-            stat,
+            kind,
             hidden_by_policy: self.report.hidden_by_policy,
         })?;
         if !is_folder || depth >= self.options.max_depth {
@@ -208,32 +220,32 @@ impl Walker<'_> {
 
     /// Opens a folder. What is there now counts, not what was there when it was looked at.
     fn enter(&mut self, level: &Level, name: &OsStr) -> Option<Level> {
-        let opened = level.folder.open_folder(name).and_then(|folder| Ok((folder.stat()?, folder.names()?, folder)));
-        let Ok((stat, names, folder)) = opened else {
+        let opened = level.folder.open_folder(name).and_then(|folder| Ok((folder.stat()?, folder.listing()?, folder)));
+        let Ok((stat, listing, folder)) = opened else {
             self.report.unreadable += 1;
             return None;
         };
-        if self.is_elsewhere(stat.identity.mount) {
+        if is_elsewhere(stat.identity.mount, self.mount) {
             self.report.other_mounts += 1;
             return None;
         }
         let rules = if self.options.respect_gitignore {
-            level.rules.below(&folder, &self.from_top, Some(&names))
+            level.rules.below(&folder, &self.from_top, Some(&listing))
         } else {
             level.rules.clone()
         };
-        Some(Level { folder, names: names.into_iter(), rules })
-    }
-
-    /// Whether a mount is not the start's; 0 is a mount that the system does not tell.
-    fn is_elsewhere(&self, mount: u64) -> bool {
-        mount != 0 && mount != self.mount
+        Some(Level { folder, listing: listing.into_iter(), rules })
     }
 
     fn leave(&mut self) {
         self.relative.pop();
         self.from_top.pop();
     }
+}
+
+/// Whether a mount is not the one that was allowed; 0 is a mount that the system does not tell.
+pub(super) fn is_elsewhere(mount: u64, allowed: u64) -> bool {
+    mount != 0 && mount != allowed
 }
 
 #[cfg(test)]

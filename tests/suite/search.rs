@@ -401,3 +401,28 @@ fn a_mount_inside_the_folder_is_not_entered() {
     }
     assert_eq!(paths(&search(folder.path(), &json!({"query": "needle"}))), ["real.rs"]);
 }
+
+#[test]
+fn a_search_that_is_stopped_on_its_way_ends_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..1_200 {
+        put(folder.path(), &format!("{number}.txt"), "needle\n".repeat(1_000));
+    }
+    // The best of five: the others may have waited for a processor.
+    let times = (0..5).map(|_| {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(10);
+        let cancel = CancellationToken::new();
+        let stop = cancel.clone();
+        let progress = move |_| {
+            sender.try_send(std::time::Instant::now()).ok();
+            stop.cancel();
+        };
+        let context = RunContext { cancel, progress: Box::new(progress), ..context(Limits::default()) };
+        let args = json!({"query": "nothing like this", "search_type": "content"});
+        let error = search_with(folder.path(), "", &args, &context).unwrap_err();
+        assert_eq!(error.failure.code, Code::Cancelled);
+        receiver.recv().unwrap().elapsed()
+    });
+    let best = times.min().unwrap();
+    assert!(best < std::time::Duration::from_millis(20), "{best:?}");
+}
