@@ -11,12 +11,15 @@ pub mod http;
 pub mod retry;
 pub mod scripted;
 
+mod guide;
 mod ollama;
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
+
+pub use guide::GUIDE_MODEL;
 
 use crate::ir::{Clock, Error, ModelInfo, Request, Response, StreamEvent};
 
@@ -92,7 +95,7 @@ pub enum ProviderKind {
 pub struct Preset {
     /// Its id.
     pub id: &'static str,
-    /// A proper name, the same in every language.
+    /// Its name; the window has its own words for the guide.
     pub display_name: &'static str,
     /// Its wire format.
     pub kind: ProviderKind,
@@ -102,7 +105,10 @@ pub struct Preset {
 
 /// Every provider that there is.
 pub fn catalog() -> &'static [Preset] {
-    &[Preset { id: "ollama", display_name: "Ollama", kind: ProviderKind::Ollama, default_url: ollama::DEFAULT_URL }]
+    &[
+        Preset { id: "ollama", display_name: "Ollama", kind: ProviderKind::Ollama, default_url: ollama::DEFAULT_URL },
+        Preset { id: "guide", display_name: "Built-in guide", kind: ProviderKind::Guide, default_url: "" },
+    ]
 }
 
 /// A provider, ready to be asked. Nothing is sent yet.
@@ -112,6 +118,6 @@ pub fn catalog() -> &'static [Preset] {
 pub fn connect(config: ProviderConfig, clock: Clock) -> Result<Arc<dyn Provider>, Error> {
     match config.kind {
         ProviderKind::Ollama => Ok(Arc::new(ollama::Ollama::new(config, clock)?)),
-        ProviderKind::Guide => Err(Error::new(crate::ir::ErrorCode::Unknown, "The guide is not there yet.")),
+        ProviderKind::Guide => Ok(Arc::new(guide::Guide::new(config.id, clock))),
     }
 }

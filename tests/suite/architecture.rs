@@ -12,7 +12,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("policy", &["ir"]),
     ("workspace", &["ir", "policy"]),
     ("sandbox", &["ir", "policy"]),
-    ("provider", &["ir"]),
+    // The built-in guide speaks to people.
+    ("provider", &["ir", "lang"]),
     ("store", &["ir", "policy"]),
     ("tool", &["ir", "policy", "workspace", "sandbox"]),
     ("agent", &["ir", "policy"]),

@@ -11,6 +11,7 @@
 mod architecture;
 mod command;
 mod disk;
+mod guide;
 mod provider;
 mod race;
 mod search;
