@@ -31,3 +31,55 @@ pub struct CurrentTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_goal: Option<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::json::{round_trip, words};
+    use crate::ir::{MemorySource, MemoryType};
+
+    #[test]
+    fn a_context_and_its_memories_keep_the_standards_names() {
+        let context: Context = round_trip(&json!({
+            "id": "x",
+            "sessionId": "s",
+            "systemPrompt": {"roleDefinition": "a", "outputConstraints": "", "safetyGuidelines": ""},
+            "history": [{"role": "user", "content": "hi", "timestamp": 5}],
+            "relevantMemories": [{
+                "id": "m",
+                "type": "semantic",
+                "content": "likes tea",
+                "summary": "tea",
+                "source": "user_input",
+                "importance": 0.5,
+                "relevanceScore": 0.25,
+                "sessionId": "s",
+                "createdAt": 1,
+                "expiresAt": 9,
+            }],
+            "currentTask": {"userInput": "hi", "iteration": 1, "taskGoal": "greet"},
+            "availableTools": [],
+            "estimatedTokens": 12,
+            "usageRatio": 0.25,
+            "needsCompression": false,
+        }));
+        assert_eq!(context.relevant_memories[0].memory_type, MemoryType::Semantic);
+    }
+
+    #[test]
+    fn kinds_and_sources_of_memories_have_the_standards_words() {
+        words(&[
+            ("episodic", MemoryType::Episodic),
+            ("semantic", MemoryType::Semantic),
+            ("working", MemoryType::Working),
+        ]);
+        words(&[
+            ("user_input", MemorySource::UserInput),
+            ("tool_result", MemorySource::ToolResult),
+            ("agent_thought", MemorySource::AgentThought),
+            ("imported", MemorySource::Imported),
+        ]);
+    }
+}

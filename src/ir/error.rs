@@ -74,3 +74,51 @@ impl Error {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::json::{round_trip, words};
+
+    #[test]
+    fn an_error_keeps_the_standards_names() {
+        let error: Error = round_trip(&json!({
+            "code": "rate_limited",
+            "message": "Too many requests.",
+            "provider": "openai",
+            "providerCode": "rate_limit_exceeded",
+            "retryable": true,
+            "retryAfterMs": 1500,
+        }));
+        let mut expected = Error::new(ErrorCode::RateLimited, "Too many requests.").retryable().from_provider("openai");
+        expected.provider_code = Some("rate_limit_exceeded".into());
+        expected.retry_after_ms = Some(1500);
+        assert_eq!(error, expected);
+        assert_eq!(error.to_string(), "Too many requests.");
+    }
+
+    #[test]
+    fn codes_have_the_standards_words() {
+        words(&[
+            ("network_timeout", ErrorCode::NetworkTimeout),
+            ("network_error", ErrorCode::NetworkError),
+            ("auth_invalid", ErrorCode::AuthInvalid),
+            ("auth_expired", ErrorCode::AuthExpired),
+            ("rate_limited", ErrorCode::RateLimited),
+            ("quota_exceeded", ErrorCode::QuotaExceeded),
+            ("model_overloaded", ErrorCode::ModelOverloaded),
+            ("model_not_found", ErrorCode::ModelNotFound),
+            ("context_length_exceeded", ErrorCode::ContextLengthExceeded),
+            ("output_length_exceeded", ErrorCode::OutputLengthExceeded),
+            ("content_filtered", ErrorCode::ContentFiltered),
+            ("parse_error", ErrorCode::ParseError),
+            ("invalid_response", ErrorCode::InvalidResponse),
+            ("max_iterations", ErrorCode::MaxIterations),
+            ("user_aborted", ErrorCode::UserAborted),
+            ("timeout", ErrorCode::Timeout),
+            ("unknown", ErrorCode::Unknown),
+        ]);
+    }
+}

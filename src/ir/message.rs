@@ -94,3 +94,56 @@ pub enum ImageDetail {
     High,
     Auto,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::CallId;
+    use crate::ir::json::{round_trip, words};
+
+    #[test]
+    fn every_kind_of_message_keeps_the_standards_names() {
+        let user: Message = round_trip(&json!({
+            "role": "user",
+            "content": "look",
+            "timestamp": 5,
+            "images": [{"url": "https://example.com/a.png", "detail": "high"}, {"url": "data:image/png;base64,AA"}],
+        }));
+        assert_eq!(user.images.map(|images| images.len()), Some(2));
+        let assistant: Message = round_trip(&json!({
+            "role": "assistant",
+            "content": "",
+            "reasoningContent": "hm",
+            "toolCalls": [{"id": "c", "name": "ls", "args": {"path": "."}, "iteration": 1, "timestamp": 5}],
+            "timestamp": 5,
+            "iteration": 1,
+            "providerState": {"signature": "opaque"},
+        }));
+        assert_eq!(assistant.calls().len(), 1);
+        let tool: Message = round_trip(&json!({
+            "role": "tool",
+            "content": "",
+            "toolResult": {
+                "toolCallId": "c",
+                "toolName": "ls",
+                "result": {"success": true},
+                "success": true,
+                "durationMs": 5,
+                "timestamp": 6,
+            },
+            "timestamp": 6,
+            "iteration": 1,
+        }));
+        let result = tool.tool_result.clone().unwrap();
+        assert_eq!(result.tool_call_id, CallId::new("c"));
+        assert_eq!(Message::tool_result(result, 1), tool);
+    }
+
+    #[test]
+    fn roles_and_details_have_the_standards_words() {
+        words(&[("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::Tool)]);
+        words(&[("low", ImageDetail::Low), ("high", ImageDetail::High), ("auto", ImageDetail::Auto)]);
+    }
+}

@@ -8,6 +8,8 @@ mod code;
 mod context;
 mod error;
 mod id;
+#[cfg(test)]
+mod json;
 mod memory;
 mod message;
 mod model;

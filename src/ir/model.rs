@@ -41,3 +41,29 @@ pub struct Pricing {
     /// ISO 4217.
     pub currency: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::json::round_trip;
+
+    #[test]
+    fn a_model_keeps_the_standards_names() {
+        let model: ModelInfo = round_trip(&json!({
+            "id": "qwen3:8b",
+            "providerId": "ollama",
+            "displayName": "qwen3:8b (8.2B)",
+            "contextWindow": 40_960,
+            "maxOutput": 0,
+            "supportsStreaming": true,
+            "supportsThinking": "yes",
+            "supportsImages": "no",
+            "supportsToolCalling": "unknown",
+            "supportsStructuredOutput": "yes",
+            "pricing": {"inputPerMillion": 0.25, "outputPerMillion": 1.0, "currency": "USD"},
+        }));
+        assert_eq!(model.supports_tool_calling, Support::Unknown);
+    }
+}

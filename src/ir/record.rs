@@ -155,3 +155,66 @@ pub enum Decider {
     /// Nobody answered.
     Timeout,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::json::{round_trip, words};
+
+    #[test]
+    fn a_ledger_row_and_a_message_record_are_read_back_whole() {
+        let row: CallRecord = round_trip(&json!({
+            "call": {"id": "c", "name": "write_file", "args": {"path": "a"}, "iteration": 1, "timestamp": 5},
+            "session": "s",
+            "message": "m",
+            "status": "denied",
+            "argsHash": "00",
+            "target": "/w/a",
+            "verdict": "denied",
+            "decider": "built-in",
+            "reason": "no",
+            "preview": {"kind": "diff", "lines": [{"tag": "added", "oldLine": null, "newLine": 1, "text": "x"}], "added": 1, "removed": 0},
+            "result": null,
+            "createdAt": 5,
+            "startedAt": null,
+            "finishedAt": 6,
+        }));
+        assert_eq!(row.id().as_str(), "c");
+        let record: MessageRecord = round_trip(&json!({
+            "id": "m",
+            "session": "s",
+            "parent": null,
+            "message": {"role": "assistant", "content": "hi", "timestamp": 5},
+            "status": "interrupted",
+            "answer": {
+                "provider": "ollama",
+                "model": "qwen3:8b",
+                "usage": {"inputTokens": 1, "outputTokens": 2, "totalTokens": 3},
+                "perf": {"evalDurationMs": 3},
+                "latencyMs": 9,
+                "firstTokenMs": 4,
+                "thinkingMs": null,
+                "finishReason": "stop",
+            },
+            "error": null,
+            "version": [1, 2],
+        }));
+        assert_eq!(record.version, (1, 2));
+    }
+
+    #[test]
+    fn states_of_calls_have_their_words() {
+        words(&[
+            ("pending", CallStatus::Pending),
+            ("waiting", CallStatus::Waiting),
+            ("running", CallStatus::Running),
+            ("succeeded", CallStatus::Succeeded),
+            ("failed", CallStatus::Failed),
+            ("denied", CallStatus::Denied),
+            ("cancelled", CallStatus::Cancelled),
+            ("unknown", CallStatus::Unknown),
+        ]);
+    }
+}

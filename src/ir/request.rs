@@ -111,3 +111,80 @@ pub struct Constraints {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::json::{round_trip, words};
+
+    #[test]
+    fn a_whole_request_keeps_the_standards_names() {
+        let request: Request = round_trip(&json!({
+            "meta": {"sessionId": "s", "iteration": 2, "requestId": "r", "timestamp": 5, "agentVersion": "0.1.0"},
+            "systemPrompt": {
+                "roleDefinition": "a",
+                "outputConstraints": "b",
+                "safetyGuidelines": "c",
+                "dynamicReminders": "d",
+            },
+            "messages": [{"role": "user", "content": "hi", "timestamp": 5}],
+            "tools": [{
+                "name": "read_file",
+                "description": "Reads",
+                "parameters": {"type": "object"},
+                "category": "filesystem",
+                "riskLevel": "low",
+                "requiresPermission": false,
+                "timeoutMs": 30_000,
+            }],
+            "params": {
+                "maxTokens": 100,
+                "temperature": 0.5,
+                "topP": 0.9,
+                "stream": true,
+                "stopSequences": ["END"],
+                "thinkingEnabled": true,
+                "thinkingEffort": "max",
+            },
+            "constraints": {"allowedTools": ["read_file"], "maxToolCalls": 3, "timeoutMs": 1000},
+        }));
+        assert_eq!(request.params.thinking_effort, Some(ThinkingEffort::Max));
+    }
+
+    #[test]
+    fn a_request_with_the_least_leaves_the_rest_out() {
+        let request: Request = round_trip(&json!({
+            "meta": {"sessionId": "s", "iteration": 1, "requestId": "r", "timestamp": 5, "agentVersion": ""},
+            "systemPrompt": {"roleDefinition": "", "outputConstraints": "", "safetyGuidelines": ""},
+            "messages": [],
+            "params": {},
+        }));
+        assert_eq!((request.params, request.tools, request.constraints), (GenerationParams::default(), None, None));
+    }
+
+    #[test]
+    fn efforts_have_the_standards_words() {
+        words(&[
+            ("low", ThinkingEffort::Low),
+            ("medium", ThinkingEffort::Medium),
+            ("high", ThinkingEffort::High),
+            ("max", ThinkingEffort::Max),
+        ]);
+    }
+
+    #[test]
+    fn the_prompts_parts_stand_in_their_order_and_empty_ones_leave_no_gap() {
+        let mut prompt = SystemPrompt {
+            role_definition: "role".into(),
+            output_constraints: " ".into(),
+            safety_guidelines: "safety".into(),
+            dynamic_reminders: Some("today".into()),
+        };
+        assert_eq!(prompt.joined(), "role\n\nsafety\n\ntoday");
+        prompt.dynamic_reminders = None;
+        assert_eq!(prompt.joined(), "role\n\nsafety");
+        assert_eq!(SystemPrompt::default().joined(), "");
+    }
+}

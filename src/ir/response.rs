@@ -80,11 +80,12 @@ pub struct TokenUsage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    Stop,
     Length,
     ToolCalls,
     ContentFilter,
     Error,
+    #[serde(other)]
+    Stop,
 }
 
 /// A thinking block as it is shown.
@@ -103,4 +104,77 @@ pub struct Thinking {
 pub enum ThinkingStatus {
     Thinking,
     Complete,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::json::{round_trip, words};
+
+    #[test]
+    fn a_whole_response_keeps_the_standards_names() {
+        let response: Response = round_trip(&json!({
+            "meta": {
+                "requestId": "r",
+                "provider": "ollama",
+                "model": "qwen3:8b",
+                "latencyMs": 12,
+                "timestamp": 5,
+                "perfStats": {
+                    "loadDurationMs": 1,
+                    "promptEvalDurationMs": 2,
+                    "evalDurationMs": 3,
+                    "tokensPerSecond": 4.5,
+                },
+            },
+            "content": "hi",
+            "reasoningContent": "hm",
+            "structuredOutput": {"a": 1},
+            "toolCalls": [{"id": "c", "name": "read_file", "args": {}, "iteration": 1, "timestamp": 5}],
+            "usage": {
+                "inputTokens": 1,
+                "outputTokens": 2,
+                "totalTokens": 3,
+                "reasoningTokens": 4,
+                "cacheHitTokens": 5,
+                "cacheMissTokens": 6,
+            },
+            "finishReason": "tool_calls",
+            "error": {"code": "unknown", "message": "m", "retryable": false},
+            "providerState": {"signature": "x"},
+        }));
+        assert_eq!(response.finish_reason, FinishReason::ToolCalls);
+    }
+
+    #[test]
+    fn what_a_provider_does_not_say_is_nothing_and_not_an_error() {
+        let response: Response = serde_json::from_value(json!({
+            "meta": {"requestId": "r", "provider": "p", "model": "m", "latencyMs": 0, "timestamp": 0},
+            "finishReason": "stop",
+        }))
+        .unwrap();
+        assert_eq!((response.usage, response.content.as_str()), (TokenUsage::default(), ""));
+    }
+
+    #[test]
+    fn reasons_have_the_standards_words_and_an_unknown_one_is_a_stop() {
+        words(&[
+            ("stop", FinishReason::Stop),
+            ("length", FinishReason::Length),
+            ("tool_calls", FinishReason::ToolCalls),
+            ("content_filter", FinishReason::ContentFilter),
+            ("error", FinishReason::Error),
+        ]);
+        assert_eq!(serde_json::from_value::<FinishReason>(json!("network_blip")).unwrap(), FinishReason::Stop);
+    }
+
+    #[test]
+    fn a_thinking_block_keeps_the_standards_names() {
+        let thinking: Thinking =
+            round_trip(&json!({"content": "hm", "status": "complete", "durationMs": 5, "tokensUsed": 7}));
+        assert_eq!(thinking.status, ThinkingStatus::Complete);
+        words(&[("thinking", ThinkingStatus::Thinking), ("complete", ThinkingStatus::Complete)]);
+    }
 }

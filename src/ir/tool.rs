@@ -124,3 +124,72 @@ impl ToolResult {
         self.result.get("code").and_then(Value::as_str)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::json::{round_trip, words};
+
+    #[test]
+    fn a_call_keeps_the_standards_names_and_may_leave_out_what_came_later() {
+        let call: ToolCall = round_trip(&json!({
+            "id": "c",
+            "name": "read_file",
+            "args": {"path": "a"},
+            "iteration": 1,
+            "timestamp": 5,
+            "rawArgs": "{\"path\":\"a\"",
+            "parseError": "EOF",
+        }));
+        assert_eq!(call.parse_error.as_deref(), Some("EOF"));
+        let least: ToolCall = serde_json::from_value(json!({"id": "c", "name": "ls"})).unwrap();
+        assert_eq!((least.args, least.iteration, least.timestamp), (Value::Null, 0, UnixMs(0)));
+    }
+
+    #[test]
+    fn the_model_reads_the_summary_where_there_is_one_else_compact_json() {
+        let mut result: ToolResult = round_trip(&json!({
+            "toolCallId": "c",
+            "toolName": "read_file",
+            "result": {"success": false, "code": "PATH_NOT_FOUND", "error": "There is no a."},
+            "summary": "short",
+            "success": false,
+            "error": "There is no a.",
+            "durationMs": 5,
+            "timestamp": 6,
+        }));
+        assert_eq!(result.for_model(), "short");
+        assert_eq!(result.code(), Some("PATH_NOT_FOUND"));
+        result.summary = None;
+        assert_eq!(result.for_model(), r#"{"success":false,"code":"PATH_NOT_FOUND","error":"There is no a."}"#);
+    }
+
+    #[test]
+    fn categories_risks_and_accesses_have_the_standards_words() {
+        words(&[
+            ("filesystem", ToolCategory::Filesystem),
+            ("search", ToolCategory::Search),
+            ("calculation", ToolCategory::Calculation),
+            ("code_execution", ToolCategory::CodeExecution),
+            ("network", ToolCategory::Network),
+            ("database", ToolCategory::Database),
+            ("mcp", ToolCategory::Mcp),
+            ("custom", ToolCategory::Custom),
+        ]);
+        words(&[
+            ("safe", RiskLevel::Safe),
+            ("low", RiskLevel::Low),
+            ("medium", RiskLevel::Medium),
+            ("high", RiskLevel::High),
+            ("critical", RiskLevel::Critical),
+        ]);
+        words(&[
+            ("read", Access::Read),
+            ("write", Access::Write),
+            ("delete", Access::Delete),
+            ("execute", Access::Execute),
+        ]);
+    }
+}
