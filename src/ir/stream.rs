@@ -512,9 +512,10 @@ mod tests {
                 prop_assert_eq!(sum.apply(&event), Ok(()));
             }
             prop_assert!(sum.is_done());
-            prop_assert_eq!(sum.content.len(), kinds.iter().filter(|kind| **kind == 3).count());
-            prop_assert_eq!(sum.reasoning.len(), kinds.iter().filter(|kind| **kind == 2).count());
-            prop_assert_eq!(sum.calls.len(), kinds.iter().filter(|kind| **kind == 5).count());
+            let pushed = |wanted: u8| kinds.iter().map(|kind| usize::from(*kind == wanted)).sum::<usize>();
+            prop_assert_eq!(sum.content.len(), pushed(3));
+            prop_assert_eq!(sum.reasoning.len(), pushed(2));
+            prop_assert_eq!(sum.calls.len(), pushed(5));
         }
     }
 }

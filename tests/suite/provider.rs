@@ -35,7 +35,7 @@ fn ollama_at(url: &str) -> Arc<dyn Provider> {
     connect(config, clock()).unwrap()
 }
 
-fn request(messages: Value) -> Request {
+fn request(messages: &Value) -> Request {
     serde_json::from_value(json!({
         "meta": {"sessionId": "s_1", "iteration": 1, "requestId": "r_1", "timestamp": NOW, "agentVersion": "0.1.0"},
         "systemPrompt": {"roleDefinition": ""},
@@ -46,7 +46,7 @@ fn request(messages: Value) -> Request {
 }
 
 fn hello() -> Request {
-    request(json!([{"role": "user", "content": "hi", "timestamp": 0}]))
+    request(&json!([{"role": "user", "content": "hi", "timestamp": 0}]))
 }
 
 /// Sends, and gives what came: the events in order, and how it ended.

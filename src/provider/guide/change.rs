@@ -66,23 +66,22 @@ pub(super) fn replace(text: &str) -> Option<Wish> {
 }
 
 pub(super) fn create_folder(text: &str) -> Option<Wish> {
-    let rest = match strip_verb(text, &["mkdir -p", "mkdir"]) {
-        Some(rest) => rest,
-        None => {
-            let rest = strip_verb(
-                text,
-                &["create", "make", "add", "new", "新建一个", "新建", "创建一个", "创建", "建立", "建一个", "建"],
-            )?;
-            let rest = strip_any_prefix(rest, ARTICLES);
-            // 创建一个名为 X 的文件夹
-            if let Some(named) = strip_verb(rest, &["叫做", "叫", "名为", "名叫"]) {
-                let path = strip_any_suffix(named.trim_end_matches('。'), &["的文件夹", "的目录"]);
-                let path = name(path);
-                return (named.trim_end_matches('。').ends_with(['夹', '录']) && !path.is_empty())
-                    .then_some(Wish::CreateFolder { path });
-            }
-            strip_verb(rest, &["folders", "folder", "directories", "directory", "文件夹", "目录"])?
+    let rest = if let Some(rest) = strip_verb(text, &["mkdir -p", "mkdir"]) {
+        rest
+    } else {
+        let rest = strip_verb(
+            text,
+            &["create", "make", "add", "new", "新建一个", "新建", "创建一个", "创建", "建立", "建一个", "建"],
+        )?;
+        let rest = strip_any_prefix(rest, ARTICLES);
+        // 创建一个名为 X 的文件夹
+        if let Some(named) = strip_verb(rest, &["叫做", "叫", "名为", "名叫"]) {
+            let path = strip_any_suffix(named.trim_end_matches('。'), &["的文件夹", "的目录"]);
+            let path = name(path);
+            return (named.trim_end_matches('。').ends_with(['夹', '录']) && !path.is_empty())
+                .then_some(Wish::CreateFolder { path });
         }
+        strip_verb(rest, &["folders", "folder", "directories", "directory", "文件夹", "目录"])?
     };
     let path = name(strip_any_prefix(rest.trim_start_matches([':', '：', ' ']), NAMED));
     (!path.is_empty()).then_some(Wish::CreateFolder { path })

@@ -13,7 +13,9 @@ const MATCHES_SHOWN: usize = 20;
 /// One result as an answer in Markdown.
 pub(super) fn describe(result: &ToolResult, call: Option<&ToolCall>, lang: &Lang) -> String {
     let told = Told { value: &result.result, args: call.map(|call| &call.args), lang };
-    if !result.success && !(result.tool_name == "run_command" && told.value.get("exitCode").is_some()) {
+    // A command that ran and failed has an outcome to tell.
+    let has_outcome = result.success || (result.tool_name == "run_command" && told.value.get("exitCode").is_some());
+    if !has_outcome {
         return told.failure(result);
     }
     match result.tool_name.as_str() {

@@ -159,6 +159,7 @@ impl Reply {
 
 impl Piece {
     /// One line of NDJSON.
+    #[expect(clippy::needless_pass_by_value, reason = "lines are made where they are used")]
     pub(crate) fn line(value: Value) -> Self {
         Self::Bytes(format!("{value}\n").into_bytes())
     }
