@@ -142,15 +142,25 @@ impl From<crate::workspace::WorkspaceError> for RunError {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Limits {
+    /// The largest file that is read whole, and the most text that one read returns, in bytes.
     pub read_bytes: u64,
+    /// The most lines that a read without an end returns.
     pub read_lines: u64,
+    /// The largest content that is written and the largest file that is edited, in bytes.
     pub write_bytes: u64,
+    /// The most entries of a listing.
     pub list_entries: usize,
+    /// The largest file that is searched, in bytes.
     pub search_file_bytes: u64,
+    /// The most files that one search looks into.
     pub search_files: usize,
+    /// The most matching lines that a search returns of one file.
     pub search_matches_per_file: usize,
+    /// The most that is kept of each output stream of a command, in bytes.
     pub command_output_bytes: usize,
+    /// How long a command may run by default, in milliseconds.
     pub command_timeout_ms: u64,
+    /// The longest time that a call may ask for, in milliseconds.
     pub command_timeout_max_ms: u64,
 }
 
@@ -203,4 +213,80 @@ fn one_path(given: String, purpose: Purpose) -> ToolRequest {
 /// The answer to a call that the person stopped.
 fn cancelled() -> Failure {
     Failure::new(crate::ir::Code::Cancelled, "Stopped by the person.")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn all_tools_are_there_in_their_order() {
+        let names: Vec<String> = all().iter().map(|tool| tool.definition().name).collect();
+        assert_eq!(
+            names,
+            [
+                "read_file",
+                "write_file",
+                "edit_file",
+                "list_directory",
+                "search_files",
+                "create_directory",
+                "delete_file",
+                "run_command"
+            ]
+        );
+        assert!(names.iter().all(|name| find(name).is_some()));
+        assert!(find("format_disk").is_none());
+    }
+
+    #[test]
+    fn every_schema_is_plain_and_refuses_what_it_does_not_know() {
+        for tool in all() {
+            let def = tool.definition();
+            let text = def.parameters.to_string();
+            assert_eq!(def.parameters["type"], json!("object"), "{}", def.name);
+            assert_eq!(def.parameters["additionalProperties"], json!(false), "{}", def.name);
+            for word in ["$ref", "$schema", "anyOf", "oneOf", "null", "format", "title"] {
+                assert!(!text.contains(&format!("\"{word}\"")), "{}: {word}: {text}", def.name);
+            }
+            let described = def.parameters["properties"].as_object().unwrap().values();
+            assert!(described.clone().all(|property| property["description"].is_string()), "{}: {text}", def.name);
+        }
+    }
+
+    #[test]
+    fn a_model_is_told_what_read_file_takes() {
+        assert_eq!(
+            read_file::ReadFile.definition().parameters,
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {
+                        "type": "string",
+                        "description": "Path of the file, absolute or relative to the first allowed folder.",
+                    },
+                    "encoding": {
+                        "type": "string",
+                        "enum": ["utf-8", "latin1", "base64"],
+                        "description": "How to return the content. `base64` and `latin1` read any bytes; `utf-8` reads text only.",
+                        "default": "utf-8",
+                    },
+                    "start_line": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "description": "First line to return, counted from 1.",
+                    },
+                    "end_line": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "description": "Last line to return, inclusive. Default: start_line + 499.",
+                    },
+                },
+                "required": ["path"],
+                "additionalProperties": false,
+            })
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! An allowed folder, opened.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Folder, Identity, WorkspaceError};
@@ -48,8 +48,11 @@ impl Root {
         }
         // A folder that cannot be listed is of no use, and better said now than at the first call.
         folder.names().map_err(failed)?;
-        let chosen: PathBuf = path.components().collect();
-        let real = folder.true_path().unwrap_or_else(|_| chosen.clone());
+        let given: PathBuf = path.components().collect();
+        let real = folder.true_path().unwrap_or_else(|_| given.clone());
+        // Paths are compared part by part elsewhere: `..` has no place in an allowed folder's.
+        let is_plain = !given.components().any(|part| part == Component::ParentDir);
+        let chosen = if is_plain { given } else { real.clone() };
         Ok(Self { inner: Arc::new(Inner { folder, chosen, real, identity: stat.identity }) })
     }
 

@@ -58,7 +58,10 @@ impl Trash {
             return false;
         }
         let Ok((top, _)) = top_of_disk(parent, &here) else { return false };
-        top.open_folder(&own_trash_name()).is_ok() || top.may_write_self().is_ok()
+        match top.stat_of(&own_trash_name()) {
+            Ok(_) => top.open_folder(&own_trash_name()).is_ok(),
+            Err(_missing) => top.may_write_self().is_ok(),
+        }
     }
 
     /// Moves an entry into the trash, if it is what the target was.

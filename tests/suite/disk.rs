@@ -11,7 +11,7 @@ use std::process::Command;
 
 use nod::ir::{Code, Failure};
 use nod::policy::RelPath;
-use nod::workspace::{Extent, Purpose, Root, Target, resolve};
+use nod::workspace::{Deleted, Extent, Purpose, Root, Target, Trash, resolve};
 
 const PLACE: &str = "NOD_TEST_PLACE";
 
@@ -25,10 +25,13 @@ fn again(test: &str, place: &Path, launcher: &[&str], set_up: &str) -> bool {
     let script = format!("{set_up} || exit 97; echo the-place-is-ready; exec \"$1\" --exact {test} --nocapture");
     let mut words = launcher.iter().chain(&["sh", "-c", &script, "sh"]).copied().collect::<Vec<_>>();
     let program = words.remove(0);
-    let output =
-        Command::new(program).args(words).arg(std::env::current_exe().unwrap()).env(PLACE, place).output().map(
-            |output| (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned(), output.stderr),
-        );
+    let output = Command::new(program)
+        .args(words)
+        .arg(std::env::current_exe().unwrap())
+        .env(PLACE, place)
+        .env_remove("XDG_DATA_HOME")
+        .output()
+        .map(|output| (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned(), output.stderr));
     let Ok((success, stdout, stderr)) = output else { return false };
     if !stdout.contains("the-place-is-ready") {
         return false;
@@ -70,6 +73,46 @@ fn fill_the_disk(place: &Path) {
     // Without the guard the old file is gone.
     assert!(fs::write(place.join("old"), &large).is_err());
     assert_ne!(fs::read_to_string(place.join("old")).unwrap(), old);
+}
+
+#[test]
+fn a_disk_of_its_own_has_a_trash_of_its_own() {
+    if let Some(place) = std::env::var_os(PLACE) {
+        return use_the_trash_of_the_disk(&PathBuf::from(place));
+    }
+    let small = tempfile::tempdir().unwrap();
+    let mount = format!("mount -t tmpfs -o size=256k tmpfs '{}'", small.path().display());
+    let test = "disk::a_disk_of_its_own_has_a_trash_of_its_own";
+    if !again(test, small.path(), &["unshare", "--user", "--map-root-user", "--mount"], &mount) {
+        eprintln!("no disk may be mounted here: the trash of another disk was not tried");
+    }
+}
+
+fn use_the_trash_of_the_disk(place: &Path) {
+    let home = tempfile::tempdir().unwrap();
+    let trash = Trash::of_person(Some(home.path()));
+    fs::create_dir_all(place.join("ws/sub")).unwrap();
+    fs::write(place.join("ws/sub/a b"), "kept").unwrap();
+    let root = Root::open(&place.join("ws")).unwrap();
+    let file = target(&root, "sub/a b", Purpose::Delete);
+    assert!(file.is_restorable_after_delete(&trash));
+    assert!(!place.join(".Trash-0").exists(), "asking changes nothing");
+    assert_eq!(file.delete(Extent::Single, &[], &trash, &|| false).unwrap(), Deleted { trashed: true });
+    assert_eq!(fs::read(place.join(".Trash-0/files/a b")).unwrap(), b"kept");
+    let note = fs::read_to_string(place.join(".Trash-0/info/a b.trashinfo")).unwrap();
+    assert!(note.starts_with("[Trash Info]\nPath=ws/sub/a%20b\nDeletionDate="), "{note}");
+
+    // Where no trash may be made, nothing goes for good unless the person was told.
+    fs::remove_dir_all(place.join(".Trash-0")).unwrap();
+    fs::write(place.join(".Trash-0"), "in the way").unwrap();
+    fs::write(place.join("ws/b"), "").unwrap();
+    let untold = target(&root, "b", Purpose::Delete);
+    assert!(untold.delete(Extent::Single, &[], &trash, &|| false).is_err());
+    assert!(place.join("ws/b").exists());
+    let told = target(&root, "b", Purpose::Delete);
+    assert!(!told.is_restorable_after_delete(&trash));
+    assert_eq!(told.delete(Extent::Single, &[], &trash, &|| false).unwrap(), Deleted { trashed: false });
+    assert!(!place.join("ws/b").exists());
 }
 
 #[test]
