@@ -76,6 +76,7 @@ async fn question(
         Some((PathPlace::Outside, _)) | None => (None, None),
     };
     let dry_run = dry_run::dry_run(caller, &plan.facts, &scopes).await?;
+    let trash = crate::workspace::Trash::of_person(caller.shared.surroundings.home.as_deref());
     Ok(ConfirmRequest {
         id: ConfirmId::new(unique("ask_")),
         session: session.id,
@@ -91,8 +92,10 @@ async fn question(
             .filter(|target| target.kind() == TargetKind::File)
             .and_then(|target| caller.transcript.is_as_read(target.resolved(), target.identity())),
         via_link,
-        // Only what goes to the trash can be taken back; the journal of changes is not there yet.
-        undoable: plan.facts.access == Access::Delete,
+        // Only what goes to the trash can be taken back; the journal of changes is not there yet. A deletion for good is
+        // carried out only where this said so.
+        undoable: plan.facts.access == Access::Delete
+            && plan.targets.iter().all(|target| target.is_restorable_after_delete(&trash)),
         reasons,
         preview: plan.preview.clone().unwrap_or(Preview::Nothing),
         model_words: caller.model_words.clone(),
