@@ -1,5 +1,15 @@
 //! The courtesy list: command lines that are refused before anybody is asked, judged on the parsed line.
 //! It saves the person a question; the wall is the kernel, and no verdict here ever allows anything.
+//!
+//! `source` takes a text apart and checks that nothing was dropped; `walk` goes through every simple command in it, in
+//! whatever it is wrapped; `word` takes quotes off; `courtesy` is the list itself, by program.
+
+mod courtesy;
+mod places;
+mod source;
+mod walk;
+mod word;
+mod wrapper;
 
 /// What the parser made of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +27,16 @@ pub enum CommandJudgement {
 
 /// Takes a command line apart (quotes, `;`, `&&`, `|`, `$( )`, newlines) and judges every simple command in it.
 pub fn judge_command(command: &str) -> CommandJudgement {
-    let _ = command;
-    todo!()
+    let mut walk = walk::Walk::default();
+    walk.script(command);
+    match walk.finish() {
+        walk::Outcome::Denied(what) => CommandJudgement::Denied {
+            reason: format!("This command is never run here: {what}. Do it another way, or ask the person to do it."),
+        },
+        walk::Outcome::Parsed => CommandJudgement::Parsed,
+        walk::Outcome::Unparsed => CommandJudgement::Unparsed,
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! A text taken apart by the shell parser, within bounds, and only if the parser dropped nothing of it.
+
+use brush_parser::ast::Program;
+use brush_parser::{ParserOptions, Token};
+
+/// Bytes of a command line that are taken apart; a longer one is asked as it is.
+const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// Parentheses and `${` inside each other. The parser tries some of them two ways, so that its work doubles with each.
+const NESTED_MAX: usize = 10;
+/// Words that open a compound command, in a whole text: the parser calls itself for each.
+const COMPOUNDS_MAX: usize = 40;
+/// `case` in a whole text: the parser tries each branch two ways.
+const CASES_MAX: usize = 8;
+/// Backquotes in a whole text: the parser's work grows far faster than their number.
+const BACKQUOTES_MAX: usize = 64;
+/// Digits in a row, in a text with redirections.
+const DESCRIPTOR_DIGITS_MAX: usize = 9;
+const COMPOUND_WORDS: &[&str] =
+    &["if", "elif", "while", "until", "for", "select", "case", "coproc", "function", "{", "[[", "!", "time"];
+
+/// The program in a text; `None` when it is out of bounds or not understood to the last byte.
+pub(super) fn parse(text: &str) -> Option<Program> {
+    if text.len() > TEXT_BYTES_MAX || !is_within_bounds(text) {
+        return None;
+    }
+    // The parser unwraps here and there: a text that makes it panic is one that it does not understand.
+    std::panic::catch_unwind(|| {
+        let options = ParserOptions::default();
+        let tokens = brush_parser::uncached_tokenize_str(text, &options.tokenizer_options()).ok()?;
+        let program = brush_parser::parse_tokens(&tokens, &options).ok()?;
+        keeps_every_byte(text, &tokens).then_some(program)
+    })
+    .unwrap_or_default()
+}
+
+/// Bounds that hold whatever is quoted: a text full of parentheses is asked, which costs a question and nothing else.
+fn is_within_bounds(text: &str) -> bool {
+    // Control characters mean different things to different shells, or end the line unseen.
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return false;
+    }
+    let has_redirect = text.contains(['<', '>']);
+    if text.matches('`').count() > BACKQUOTES_MAX {
+        return false;
+    }
+    // A descriptor beyond an integer makes the parser panic.
+    if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > DESCRIPTOR_DIGITS_MAX && has_redirect) {
+        return false;
+    }
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    for c in text.chars() {
+        match c {
+            '(' | '{' | '[' => depth += 1,
+            ')' | '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    let words = || text.split(|c: char| c.is_whitespace() || "();&|`".contains(c));
+    deepest <= NESTED_MAX
+        && words().filter(|word| COMPOUND_WORDS.contains(word)).count() <= COMPOUNDS_MAX
+        && words().filter(|word| *word == "case").count() <= CASES_MAX
+}
+
+/// Whether all that no token covers is blank, a comment or a continued line.
+fn keeps_every_byte(text: &str, tokens: &[Token]) -> bool {
+    let mut characters: Vec<(char, bool)> = text.chars().map(|c| (c, false)).collect();
+    for token in tokens {
+        let location = token.location();
+        for (_, is_covered) in characters.iter_mut().take(location.end.index).skip(location.start.index) {
+            *is_covered = true;
+        }
+    }
+    let mut characters = characters.into_iter().peekable();
+    let mut before = '\n';
+    while let Some((c, is_covered)) = characters.next() {
+        match c {
+            _ if is_covered => {}
+            ' ' | '\t' | '\n' => {}
+            // The parser counts the line break of a continued line into the next token.
+            '\\' if characters.peek().is_some_and(|(next, _)| *next == '\n') => {}
+            '#' if matches!(before, ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')') => {
+                while characters.next_if(|(next, is_covered)| !is_covered && *next != '\n').is_some() {}
+            }
+            _ => return false,
+        }
+        before = c;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_lines_are_kept_to_the_last_byte() {
+        for text in [
+            "ls -la",
+            "  ls   -la  ",
+            "echo 'a b' \"c $d\" e\\ f",
+            "a && b || c; d & e | f",
+            "ls # a comment",
+            "# only a comment",
+            "echo a \\\n  b",
+            "for f in *.rs; do echo \"$f\"; done",
+            "if true; then echo a; else echo b; fi",
+            "case $x in a) echo;; b|c) true;; esac",
+            "f() { echo $1; }; f x",
+            "cat <<EOF\nhello $x\nEOF\n",
+            "cat <<'EOF' | sort\nhello\nEOF\n",
+            "cat <<-EOF\n\thello\n\tEOF\n",
+            "echo $(ls $(pwd)) `date`",
+            "echo $((1 + 2)) ${x:-y}",
+            "diff <(ls a) <(ls b)",
+            "ls > out.txt 2>&1",
+            "grep 中文 文件.md | wc -l",
+            "[[ -f a && ! -d b ]] && echo x",
+            "",
+            "a=1 b=2 env",
+            "arr=(a b c); echo ${arr[1]}",
+            "! true",
+        ] {
+            assert!(parse(text).is_some(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_no_program() {
+        for text in [
+            "echo 'open",
+            "echo \"open",
+            "(ls",
+            "ls)",
+            "if true",
+            "ls &&",
+            "a\0b",
+            "ls\r\nrm x",
+            "echo \u{1b}[2K",
+            "| x",
+        ] {
+            assert!(parse(text).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_dropped_byte_is_noticed() {
+        let tokens = |text: &str| {
+            brush_parser::uncached_tokenize_str(text, &ParserOptions::default().tokenizer_options()).unwrap()
+        };
+        let text = "echo hello; rm x";
+        assert!(keeps_every_byte(text, &tokens(text)));
+        // As if the parser had stopped early, or skipped a word.
+        assert!(!keeps_every_byte(text, &tokens("echo hello")));
+        assert!(!keeps_every_byte("echo a; rm", &tokens("echo a    ")));
+    }
+}
