@@ -273,7 +273,7 @@ mod tests {
         WalkStart::at(&resolve(&root, &RelPath::default(), Purpose::Read).unwrap()).unwrap()
     }
 
-    fn options<'a>(max_depth: usize, cancel: &'a CancellationToken) -> WalkOptions<'a> {
+    fn options(max_depth: usize, cancel: &CancellationToken) -> WalkOptions<'_> {
         WalkOptions {
             max_depth,
             include_hidden: false,

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::own_process::in_own_process;
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 fn helper() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_nod"))
