@@ -180,10 +180,10 @@ pub(super) fn backups(database: &Path) -> Vec<PathBuf> {
 /// Moves a damaged database and its log out of the way.
 pub(super) fn set_aside(database: &Path, now: UnixMs) -> StoreError {
     let aside = beside(database, &format!(".corrupt-{}", now.0));
-    let moved = fs::rename(database, &aside).and_then(|()| {
-        let log = beside(database, "-wal");
-        if log.exists() { fs::rename(&log, beside(&aside, "-wal")) } else { Ok(()) }
-    });
+    // The log first: alone beside a new database it would be played into that one.
+    let log = beside(database, "-wal");
+    let log_moved = if log.exists() { fs::rename(&log, beside(&aside, "-wal")) } else { Ok(()) };
+    let moved = log_moved.and_then(|()| fs::rename(database, &aside));
     // The log's index holds nothing of its own, and the mark has done its work.
     fs::remove_file(beside(database, "-shm")).ok();
     fs::remove_file(beside(database, ".suspect")).ok();
