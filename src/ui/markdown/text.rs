@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::epaint::text::{LayoutJob, TextFormat, cursor::CCursor};
+use egui::epaint::text::{LayoutJob, TextFormat};
 use egui::text_selection::LabelSelectionState;
 use egui::{
     Color32, CornerRadius, CursorIcon, Galley, Id, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, WidgetInfo, vec2,
@@ -77,7 +77,7 @@ impl TextPiece {
             if style.link.and_then(|index| text.links.get(index)).is_some_and(Link::is_openable) {
                 format.color = theme.colors.accent;
             }
-            let space = if style.code != was_code && !job.text.is_empty() { CODE_PADDING } else { 0.0 };
+            let space = if style.code != was_code { CODE_PADDING } else { 0.0 };
             was_code = style.code;
             job.append(piece, space, format);
         }
@@ -209,12 +209,12 @@ fn rects_of(galley: &Galley, start: usize, end: usize) -> Vec<Rect> {
         let count = row.char_count_excluding_newline().0;
         let (from, to) = (start.max(first), end.min(first + count));
         if from < to {
-            let left = row.x_offset(CCursor::new(from - first).index);
-            let right = row.x_offset(CCursor::new(to - first).index);
+            let (Some(head), Some(tail)) = (row.glyphs.get(from - first), row.glyphs.get(to - first - 1)) else { continue };
+            let (left, right) = (head.pos.x, tail.max_x());
             let rect = row.rect();
             rects.push(Rect::from_min_max(
-                egui::pos2(rect.left() + left, rect.top()),
-                egui::pos2(rect.left() + right, rect.bottom()),
+                egui::pos2(row.pos.x + left, rect.top()),
+                egui::pos2(row.pos.x + right, rect.bottom()),
             ));
         }
         first += row.char_count_including_newline().0;

@@ -38,7 +38,7 @@ pub(super) fn gap(kind: &ItemKind, index: usize) -> f32 {
     match kind {
         ItemKind::Person(_) if index > 0 => space::XXL,
         ItemKind::Person(_) => space::XL,
-        ItemKind::Thinking(_) => space::S,
+        ItemKind::Thinking(_) => 0.0,
         ItemKind::Answer(_)
         | ItemKind::Call(_)
         | ItemKind::CallGroup(_)

@@ -13,7 +13,7 @@ use crate::ui::widget::{Button, IconButton, line_of_text};
 
 pub(super) const PADDING: Vec2 = vec2(14.0, 10.0);
 /// Height of the row of actions.
-pub(super) const ACTIONS: f32 = 28.0;
+pub(super) const ACTIONS: f32 = 26.0;
 
 /// What the bubble adds to the height of a block.
 pub(super) fn padding(block: usize, last: usize) -> f32 {
