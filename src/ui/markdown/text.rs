@@ -209,7 +209,9 @@ fn rects_of(galley: &Galley, start: usize, end: usize) -> Vec<Rect> {
         let count = row.char_count_excluding_newline().0;
         let (from, to) = (start.max(first), end.min(first + count));
         if from < to {
-            let (Some(head), Some(tail)) = (row.glyphs.get(from - first), row.glyphs.get(to - first - 1)) else { continue };
+            let (Some(head), Some(tail)) = (row.glyphs.get(from - first), row.glyphs.get(to - first - 1)) else {
+                continue;
+            };
             let (left, right) = (head.pos.x, tail.max_x());
             let rect = row.rect();
             rects.push(Rect::from_min_max(
