@@ -1,10 +1,19 @@
 //! Turns from the outside: what a front end sees of them, what the model is sent, what is kept.
 
-use nod::ir::{Error, ErrorCode, MessageStatus, Role, State};
-use nod::port::{Command, Event, TurnOutcome};
-use nod::provider::scripted::{Gate, Step};
+use std::sync::Arc;
 
-use crate::support::desk::Desk;
+use futures_util::future::BoxFuture;
+use nod::engine::{ProviderSource, system_clock};
+use nod::ir::{
+    Error, ErrorCode, Image, MessageStatus, ModelInfo, Request, Response, Role, State, StreamEvent, Support,
+};
+use nod::port::{Command, Event, Fallback, Settings, TurnOptions, TurnOutcome};
+use nod::provider::scripted::{Gate, Scripted, Step};
+use nod::provider::{Provider, PullProgress};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::support::desk::{Desk, Only, Setup};
 
 fn states(desk: &Desk) -> Vec<State> {
     let state = |event: &Event| match event {
@@ -129,7 +138,7 @@ fn a_regenerated_answer_is_a_second_version() {
 
 #[test]
 fn sessions_and_settings_are_there_again_after_a_restart() {
-    let mut desk = Desk::kept(vec![vec![Step::text("kept")]]);
+    let mut desk = Desk::with(Setup::new(vec![vec![Step::text("kept")]]).kept());
     desk.say("keep this");
     desk.turn_end();
     desk.set("general.language", "zh-CN");
@@ -139,4 +148,116 @@ fn sessions_and_settings_are_there_again_after_a_restart() {
     assert!(matches!(listed, Event::SessionsListed(sessions) if sessions[0].title == "keep this"));
     let contents: Vec<_> = opened(&mut desk).into_iter().map(|record| record.message.content).collect();
     assert_eq!(contents, ["keep this", "kept"]);
+}
+
+#[test]
+fn a_model_that_cannot_call_gets_no_tools_and_images_go_along() {
+    let provider = Scripted::new(vec![vec![Step::text("I see")]], system_clock());
+    let mut setup = Setup::scripted(Arc::clone(&provider));
+    setup.source = Arc::new(Only(Arc::new(WithoutTools(provider))));
+    let mut desk = Desk::with(setup);
+    let image = Image { url: "data:image/png;base64,AAAA".into(), detail: None };
+    desk.send(Command::Send {
+        session: desk.session.clone(),
+        text: "What is this?".into(),
+        images: vec![image.clone()],
+    });
+    assert_eq!(desk.turn_end().outcome, TurnOutcome::Done);
+    let request = desk.requests.borrow()[0].clone();
+    assert_eq!(request.tools, None);
+    assert_eq!(request.messages[0].images, Some(vec![image]));
+    assert!(!request.system_prompt.safety_guidelines.contains(&desk.folder.path().display().to_string()));
+}
+
+/// A provider whose model says that it cannot call tools.
+struct WithoutTools(Arc<Scripted>);
+
+impl Provider for WithoutTools {
+    fn provider_id(&self) -> &str {
+        self.0.provider_id()
+    }
+
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>> {
+        self.0.list_models()
+    }
+
+    fn model_info<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<ModelInfo, Error>> {
+        Box::pin(async move { Ok(ModelInfo { supports_tool_calling: Support::No, ..Scripted::model(model) }) })
+    }
+
+    fn health_check(&self) -> BoxFuture<'_, Result<String, Error>> {
+        self.0.health_check()
+    }
+
+    fn send_stream<'a>(
+        &'a self,
+        model: &'a str,
+        request: &'a Request,
+        events: mpsc::Sender<StreamEvent>,
+    ) -> BoxFuture<'a, Result<Response, Error>> {
+        self.0.send_stream(model, request, events)
+    }
+
+    fn send<'a>(&'a self, model: &'a str, request: &'a Request) -> BoxFuture<'a, Result<Response, Error>> {
+        self.0.send(model, request)
+    }
+
+    fn pull<'a>(&'a self, model: &'a str, progress: mpsc::Sender<PullProgress>) -> BoxFuture<'a, Result<(), Error>> {
+        self.0.pull(model, progress)
+    }
+}
+
+#[test]
+fn an_answer_that_comes_whole_looks_like_a_streamed_one() {
+    let mut desk = Desk::new(vec![
+        vec![Step::think("hm"), Step::text("Reading"), Step::call("read_file", json!({"path": "a.txt"}))],
+        vec![Step::text("Done")],
+    ]);
+    desk.write("a.txt", "content");
+    desk.send(Command::OpenSession(desk.session.clone()));
+    let session = desk.opened();
+    let options = TurnOptions { is_unstreamed: true, ..TurnOptions::default() };
+    desk.send(Command::RunTurn { session: Box::new(session), text: "read".into(), images: Vec::new(), options });
+    let end = desk.turn_end();
+    assert_eq!((end.outcome, end.content.as_str(), end.rounds), (TurnOutcome::Done, "Done", 2));
+    assert_eq!(desk.requests.borrow()[0].params.stream, Some(false));
+    assert!(desk.calls()[0].result.as_ref().unwrap().success);
+}
+
+#[test]
+fn a_turn_that_takes_too_long_is_stopped_and_said_so() {
+    let mut desk = Desk::new(vec![vec![Step::text("begun"), Step::Gate(Gate::new())]]);
+    desk.send(Command::OpenSession(desk.session.clone()));
+    let session = desk.opened();
+    let options = TurnOptions { timeout_ms: Some(50), ..TurnOptions::default() };
+    desk.send(Command::RunTurn { session: Box::new(session), text: "go".into(), images: Vec::new(), options });
+    let end = desk.turn_end();
+    assert_eq!((end.outcome, end.error.unwrap().code), (TurnOutcome::Failed, ErrorCode::Timeout));
+}
+
+#[test]
+fn another_provider_answers_when_the_first_cannot() {
+    struct Two(Arc<Scripted>, Arc<Scripted>);
+    impl ProviderSource for Two {
+        fn ids(&self, _: &Settings) -> Vec<String> {
+            Vec::new()
+        }
+        fn provider(&self, id: &str, _: Option<&str>, _: &Settings) -> Result<Arc<dyn Provider>, Error> {
+            Ok(if id == "second" { Arc::clone(&self.1) as _ } else { Arc::clone(&self.0) as _ })
+        }
+    }
+    let gone = Error::new(ErrorCode::AuthInvalid, "no key");
+    let first = Scripted::new(vec![vec![Step::Fail(gone)]], system_clock());
+    let second = Scripted::new(vec![vec![Step::text("from the second")]], system_clock());
+    let mut setup = Setup::scripted(Arc::clone(&first));
+    setup.source = Arc::new(Two(first, second));
+    let mut desk = Desk::with(setup);
+    desk.send(Command::OpenSession(desk.session.clone()));
+    let session = desk.opened();
+    let fallback = Fallback { provider: "second".into(), model: "other".into(), base_url: None };
+    let options = TurnOptions { fallback: Some(fallback), ..TurnOptions::default() };
+    desk.send(Command::RunTurn { session: Box::new(session), text: "hi".into(), images: Vec::new(), options });
+    assert_eq!(desk.turn_end().content, "from the second");
+    assert!(desk.seen.iter().any(|event| matches!(event, Event::ProviderSwitched { .. })));
+    assert_eq!(opened(&mut desk).pop().unwrap().answer.unwrap().model, "other");
 }

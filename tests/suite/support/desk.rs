@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod::engine::{Engine, EngineOptions, Inbox, ProviderSource, Storage, system_clock};
+use nod::engine::{ConfiguredProviders, Engine, EngineOptions, Inbox, ProviderSource, Storage, system_clock};
 use nod::ir::{
-    CallId, CallRecord, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ToolCall, ToolResult, UnixMs,
+    CallId, CallRecord, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ToolCall, ToolResult, UnixMs,
 };
 use nod::port::{Answer, Command, ConfirmRequest, Event, Settings, TurnEnd, TurnOptions};
 use nod::provider::Provider;
@@ -35,7 +35,8 @@ impl ProviderSource for Only {
 /// The engine and all around it.
 pub(crate) struct Desk {
     pub(crate) engine: Option<Engine>,
-    pub(crate) inbox: Inbox,
+    /// `None` once the only front end went away.
+    pub(crate) inbox: Option<Inbox>,
     /// Where the model may work.
     pub(crate) folder: TempDir,
     pub(crate) home: TempDir,
@@ -44,52 +45,99 @@ pub(crate) struct Desk {
     pub(crate) requests: watch::Receiver<Vec<Request>>,
     /// Every event so far.
     pub(crate) seen: Vec<Event>,
-    provider: Arc<Scripted>,
-    tools: Vec<Arc<dyn Tool>>,
-    storage: Storage,
+    setup: Setup,
+}
+
+/// What may differ from desk to desk.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) source: Arc<dyn ProviderSource>,
+    pub(crate) requests: watch::Receiver<Vec<Request>>,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) storage: Storage,
+    pub(crate) clock: Clock,
+    pub(crate) settings: Vec<(&'static str, Value)>,
+    /// Provider and model of the session.
+    pub(crate) model: (&'static str, &'static str),
+}
+
+impl Setup {
+    /// The model answers these, one after the other; nothing is kept.
+    pub(crate) fn new(answers: Vec<Vec<Step>>) -> Self {
+        Self::scripted(Scripted::new(answers, system_clock()))
+    }
+
+    pub(crate) fn scripted(provider: Arc<Scripted>) -> Self {
+        Self {
+            requests: provider.requests(),
+            source: Arc::new(Only(provider)),
+            tools: nod::tool::all(),
+            storage: Storage::InMemory,
+            clock: system_clock(),
+            settings: Vec::new(),
+            model: ("scripted", "script"),
+        }
+    }
+
+    /// The model is behind a server that speaks Ollama's format.
+    pub(crate) fn ollama(url: &str) -> Self {
+        Self {
+            source: Arc::new(ConfiguredProviders { clock: system_clock() }),
+            settings: vec![("models.ollama_url", json!(url))],
+            model: ("ollama", "qwen3:8b"),
+            ..Self::new(Vec::new())
+        }
+    }
+
+    pub(crate) fn kept(mut self) -> Self {
+        self.storage = Storage::InFolder;
+        self
+    }
+
+    pub(crate) fn with_tools(mut self, tools: Vec<Arc<dyn Tool>>) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Commands are switched on and may run unconfined.
+    pub(crate) fn with_commands(mut self) -> Self {
+        self.settings.push(("tools.disabled", json!([])));
+        self.settings.push(("safety.never_unconfined", json!(false)));
+        self
+    }
 }
 
 impl Desk {
     /// A desk at which the model answers these, one after the other.
     pub(crate) fn new(answers: Vec<Vec<Step>>) -> Self {
-        Self::with(Scripted::new(answers, system_clock()), nod::tool::all(), Storage::InMemory)
+        Self::with(Setup::new(answers))
     }
 
-    /// A desk that keeps its data.
-    pub(crate) fn kept(answers: Vec<Vec<Step>>) -> Self {
-        Self::with(Scripted::new(answers, system_clock()), nod::tool::all(), Storage::InFolder)
-    }
-
-    /// A desk with its own tools.
-    pub(crate) fn with_tools(answers: Vec<Vec<Step>>, tools: Vec<Arc<dyn Tool>>) -> Self {
-        Self::with(Scripted::new(answers, system_clock()), tools, Storage::InMemory)
-    }
-
-    pub(crate) fn with(provider: Arc<Scripted>, tools: Vec<Arc<dyn Tool>>, storage: Storage) -> Self {
+    pub(crate) fn with(setup: Setup) -> Self {
         let temp = || tempfile::Builder::new().prefix("nod-test-").tempdir().unwrap();
         let (folder, home, data) = (temp(), temp(), temp());
-        let requests = provider.requests();
-        let (engine, inbox) = start(&provider, &tools, storage, home.path(), data.path());
+        let (engine, inbox) = start(&setup, home.path(), data.path());
         let mut desk = Self {
             engine: Some(engine),
-            inbox,
+            inbox: Some(inbox),
             folder,
             home,
             data,
             session: SessionId::new(""),
-            requests,
+            requests: setup.requests.clone(),
             seen: Vec::new(),
-            provider,
-            tools,
-            storage,
+            setup,
         };
+        for (key, value) in desk.setup.settings.clone() {
+            desk.set(key, value);
+        }
         desk.send(Command::CreateSession);
         let session = desk.opened();
         desk.session = session.id.clone();
         desk.send(Command::SetModel {
             session: session.id.clone(),
-            provider: "scripted".into(),
-            model: "script".into(),
+            provider: desk.setup.model.0.into(),
+            model: desk.setup.model.1.into(),
         });
         desk.send(Command::AddFolder { session: session.id, path: desk.folder.path().to_path_buf() });
         desk.until(|event| matches!(event, Event::SettingsChanged(s) if !s.safety.folders.is_empty()));
@@ -99,8 +147,8 @@ impl Desk {
     /// Ends the engine and starts it again on the same data.
     pub(crate) fn restart(&mut self) {
         self.engine.take().unwrap().shutdown();
-        let (engine, inbox) = start(&self.provider, &self.tools, self.storage, self.home.path(), self.data.path());
-        (self.engine, self.inbox) = (Some(engine), inbox);
+        let (engine, inbox) = start(&self.setup, self.home.path(), self.data.path());
+        (self.engine, self.inbox) = (Some(engine), Some(inbox));
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -140,7 +188,7 @@ impl Desk {
 
     /// The next event.
     pub(crate) fn next(&mut self) -> Event {
-        let event = self.inbox.recv_timeout(PATIENCE);
+        let event = self.inbox.as_ref().unwrap().recv_timeout(PATIENCE);
         let Some(event) = event else { panic!("nothing came any more; so far: {:#?}", self.seen) };
         self.seen.push(event.clone());
         event
@@ -266,18 +314,13 @@ impl Drop for Desk {
     }
 }
 
-fn start(
-    provider: &Arc<Scripted>,
-    tools: &[Arc<dyn Tool>],
-    storage: Storage,
-    home: &Path,
-    data: &Path,
-) -> (Engine, Inbox) {
+fn start(setup: &Setup, home: &Path, data: &Path) -> (Engine, Inbox) {
     let mut options = EngineOptions::new(data, env!("CARGO_BIN_EXE_nod"));
-    options.storage = storage;
+    options.storage = setup.storage;
     options.home = Some(home.to_path_buf());
-    options.providers = Arc::new(Only(Arc::clone(provider) as Arc<dyn Provider>));
-    options.tools = tools.to_vec();
+    options.providers = Arc::clone(&setup.source);
+    options.tools.clone_from(&setup.tools);
+    options.clock = Arc::clone(&setup.clock);
     let engine = Engine::start(options).unwrap();
     let inbox = engine.subscribe(Arc::new(|| {}));
     (engine, inbox)
