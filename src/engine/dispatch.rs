@@ -38,8 +38,17 @@ pub(super) struct Dispatcher {
     sessions: HashMap<SessionId, Live>,
     pulls: Pulls,
     detection: Detection,
-    ended: mpsc::Sender<(SessionId, Option<TurnOutcome>)>,
-    ends: mpsc::Receiver<(SessionId, Option<TurnOutcome>)>,
+    ended: mpsc::Sender<Ended>,
+    ends: mpsc::Receiver<Ended>,
+}
+
+/// A session's task is over.
+struct Ended {
+    session: SessionId,
+    /// How a turn ended; `None` for a single call, and for a task that broke.
+    outcome: Option<TurnOutcome>,
+    /// What the front ends are told: reported here, so that whatever they send next finds the session free.
+    event: Option<Event>,
 }
 
 /// A session that somebody has looked at since the start.
@@ -79,7 +88,7 @@ impl Dispatcher {
             tokio::select! {
                 biased;
                 () = quit.cancelled() => break,
-                Some((session, outcome)) = self.ends.recv() => self.turn_ended(&session, outcome).await,
+                Some(ended) = self.ends.recv() => self.settle(ended).await,
                 command = commands.recv() => match command {
                     None | Some(Command::Quit) => break,
                     Some(command) => {
@@ -322,8 +331,8 @@ impl Dispatcher {
         };
         let task = tokio::task::spawn(async move {
             let guard = EndGuard { ended, session: Some(session) };
-            let outcome = Box::pin(turn.run(begin)).await;
-            guard.end(outcome).await;
+            let end = Box::pin(turn.run(begin)).await;
+            guard.end(Some(end.outcome), Event::TurnEnded(Box::new(end))).await;
         });
         live.running = Some(Running { stop, stops, task });
     }
@@ -348,12 +357,10 @@ impl Dispatcher {
         let cancel = stops.add(&call.id, &stop);
         let guard = EndGuard { ended: self.ended.clone(), session: Some(id.clone()) };
         let task = tokio::task::spawn(async move {
-            let shared = Arc::clone(&caller.shared);
             let session = caller.transcript.id().clone();
             let outcome = gate::pass(caller, call, cancel).await;
             let (call, result) = (Box::new(outcome.row), Box::new(outcome.result));
-            shared.publish(Event::ToolEnded { session, call, result }).await;
-            drop(guard);
+            guard.end(None, Event::ToolEnded { session, call, result }).await;
         });
         self.live(&id).running = Some(Running { stop, stops, task });
         Ok(())
@@ -372,17 +379,22 @@ impl Dispatcher {
     }
 
     /// What waits goes on after a turn that ended by itself. After a stop or a failure it waits for the person.
-    async fn turn_ended(&mut self, id: &SessionId, outcome: Option<TurnOutcome>) {
-        self.live(id).running = None;
-        match outcome {
-            Some(TurnOutcome::Done) => self.next_waiting(id).await,
-            Some(TurnOutcome::Failed | TurnOutcome::Denied | TurnOutcome::Stopped | TurnOutcome::Limit) | None => {}
+    async fn settle(&mut self, ended: Ended) {
+        let Ended { session, outcome, event } = ended;
+        self.live(&session).running = None;
+        if let Some(event) = event {
+            self.shared.publish(event).await;
         }
-    }
-
-    async fn next_waiting(&mut self, id: &SessionId) {
-        if !self.live(id).queue.is_empty() {
-            self.next(id).await;
+        match outcome {
+            Some(TurnOutcome::Done) if !self.live(&session).queue.is_empty() => self.next(&session).await,
+            Some(
+                TurnOutcome::Done
+                | TurnOutcome::Failed
+                | TurnOutcome::Denied
+                | TurnOutcome::Stopped
+                | TurnOutcome::Limit,
+            )
+            | None => {}
         }
     }
 
@@ -399,6 +411,9 @@ impl Dispatcher {
         let all = futures_util::future::join_all(tasks);
         if tokio::time::timeout(STOPPING, all).await.is_err() {
             tracing::error!("a turn did not stop in time");
+        }
+        while let Ok(Ended { event: Some(event), .. }) = self.ends.try_recv() {
+            self.shared.publish(event).await;
         }
         self.shared.errands.close();
         if tokio::time::timeout(Duration::from_secs(1), self.shared.errands.wait()).await.is_err() {
@@ -419,15 +434,15 @@ impl Dispatcher {
 
 /// Reports that a session is free again, whatever happened to its task.
 struct EndGuard {
-    ended: mpsc::Sender<(SessionId, Option<TurnOutcome>)>,
+    ended: mpsc::Sender<Ended>,
     session: Option<SessionId>,
 }
 
 impl EndGuard {
-    async fn end(mut self, outcome: TurnOutcome) {
+    async fn end(mut self, outcome: Option<TurnOutcome>, event: Event) {
         if let Some(session) = self.session.take() {
             // The dispatcher is gone when the engine ends.
-            self.ended.send((session, Some(outcome))).await.ok();
+            self.ended.send(Ended { session, outcome, event: Some(event) }).await.ok();
         }
     }
 }
@@ -435,7 +450,7 @@ impl EndGuard {
 impl Drop for EndGuard {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            self.ended.try_send((session, None)).ok();
+            self.ended.try_send(Ended { session, outcome: None, event: None }).ok();
         }
     }
 }

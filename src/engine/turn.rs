@@ -14,7 +14,7 @@ use crate::ir::{
     TokenUsage, ToolCall, ToolResult,
 };
 use crate::policy::Origin;
-use crate::port::{Event, TurnEnd, TurnOptions, TurnOutcome};
+use crate::port::{TurnEnd, TurnOptions, TurnOutcome};
 
 use super::fault::Fault;
 use super::gate::{self, Caller};
@@ -95,24 +95,19 @@ struct Progress {
 }
 
 impl Turn {
-    /// Runs the turn to its end and reports it.
-    pub(super) async fn run(self, begin: Begin) -> TurnOutcome {
-        match self.drive(begin).await {
-            Ok(end) => {
-                let outcome = end.outcome;
-                tracing::info!(session = %self.transcript.id(), ?outcome, rounds = end.rounds, "turn ended");
-                self.shared.publish(Event::TurnEnded(Box::new(end))).await;
-                outcome
-            }
+    /// Runs the turn to its end.
+    pub(super) async fn run(self, begin: Begin) -> TurnEnd {
+        let end = match self.drive(begin).await {
+            Ok(end) => end,
             Err(fault) => {
                 let error = Error::new(ErrorCode::Unknown, fault.detail.clone());
                 self.shared.report(fault).await;
                 self.transcript.enter(State::Failed).await;
-                let end = self.end(TurnOutcome::Failed, &Progress::new(None), 0, Some(error));
-                self.shared.publish(Event::TurnEnded(Box::new(end))).await;
-                TurnOutcome::Failed
+                self.end(TurnOutcome::Failed, &Progress::new(None), 0, Some(error))
             }
-        }
+        };
+        tracing::info!(session = %self.transcript.id(), outcome = ?end.outcome, rounds = end.rounds, "turn ended");
+        end
     }
 
     async fn drive(&self, begin: Begin) -> Result<TurnEnd, Fault> {

@@ -11,10 +11,15 @@
 mod architecture;
 mod command;
 mod disk;
+mod gate;
 mod guide;
 mod provider;
 mod race;
+mod recovery;
+mod scenarios;
 mod search;
+mod stop;
 mod store;
 mod support;
+mod tools;
 mod turn;

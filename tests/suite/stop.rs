@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use nod::engine::system_clock;
 use nod::ir::{
-    Access, CallStatus, Code, Error, ErrorCode, Failure, MessageStatus, Preview, RiskLevel, State, ToolCategory, ToolDef,
+    Access, CallStatus, Code, Error, ErrorCode, Failure, MessageStatus, Preview, RiskLevel, State, ToolCategory,
+    ToolDef,
 };
 use nod::port::{Command, Event, TurnOutcome};
 use nod::provider::scripted::{Gate, Scripted, Step};
@@ -131,8 +132,10 @@ fn while_an_answer_streams_what_had_come_is_kept() {
         vec![Step::text("going on")],
     ]);
     desk.say("go");
-    desk.until(|event| matches!(event, Event::Streamed { event, .. }
-        if matches!(event.body, nod::ir::StreamBody::ToolCallComplete { .. })));
+    desk.until(|event| {
+        matches!(event, Event::Streamed { event, .. }
+        if matches!(event.body, nod::ir::StreamBody::ToolCallComplete { .. }))
+    });
     stop(&mut desk);
     let kept = last_message(&mut desk);
     assert_eq!((kept.status, kept.message.content.as_str()), (MessageStatus::Stopped, "so far"));

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use nod::engine::{ConfiguredProviders, Engine, EngineOptions, Inbox, ProviderSource, Storage, system_clock};
 use nod::ir::{
-    CallId, CallRecord, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ToolCall, ToolResult, UnixMs,
+    CallId, CallRecord, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ToolCall, ToolResult,
+    UnixMs,
 };
 use nod::port::{Answer, Command, ConfirmRequest, Event, Settings, TurnEnd, TurnOptions};
 use nod::provider::Provider;
