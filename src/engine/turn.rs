@@ -1,14 +1,16 @@
 //! One turn of one session: drives the pure machine, carries its effects out and tells it what came of them.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{AfterCall, Effect, Input, Machine, Outcome, TurnConfig};
+use crate::agent::{Effect, Input, Machine, Outcome, TurnConfig};
 use crate::ir::{
     CallId, Error, ErrorCode, Image, Message, MessageId, MessageRecord, MessageStatus, Role, Session, State,
     TokenUsage, ToolCall, ToolResult,
@@ -80,8 +82,6 @@ enum Work {
 struct Calls {
     tasks: JoinSet<gate::Outcome>,
     notices: mpsc::Receiver<gate::Notice>,
-    /// To answer for a call whose task broke.
-    pending: Vec<ToolCall>,
 }
 
 /// What is known of a turn while it runs.
@@ -97,7 +97,9 @@ struct Progress {
 impl Turn {
     /// Runs the turn to its end.
     pub(super) async fn run(self, begin: Begin) -> TurnEnd {
-        let end = match self.drive(begin).await {
+        let driven = AssertUnwindSafe(self.drive(begin)).catch_unwind().await;
+        let broken = |_| Err(Fault::new("fault-turn-broken", "The turn broke inside Nod."));
+        let end = match driven.unwrap_or_else(broken) {
             Ok(end) => end,
             Err(fault) => {
                 let error = Error::new(ErrorCode::Unknown, fault.detail.clone());
@@ -271,7 +273,7 @@ impl Turn {
             notices: Some(sender),
         });
         let mut tasks = JoinSet::new();
-        for call in calls.clone() {
+        for call in calls {
             let caller = Arc::clone(&caller);
             let stops = self.stops.clone();
             let cancel = stops.add(&call.id, &self.stop);
@@ -282,7 +284,7 @@ impl Turn {
                 outcome
             });
         }
-        Calls { tasks, notices, pending: calls }
+        Calls { tasks, notices }
     }
 
     fn ended(&self, outcome: Outcome, is_late: bool, progress: &Progress, rounds: u32) -> TurnEnd {
@@ -345,34 +347,15 @@ impl Calls {
                 gate::Notice::Answered(call) => Input::CallAnswered(call),
             },
             Some(ended) = self.tasks.join_next() => match ended {
-                Ok(outcome) => {
-                    self.pending.retain(|call| call.id != outcome.result.tool_call_id);
-                    Input::CallEnded { result: outcome.result, then: outcome.then }
+                Ok(outcome) => Input::CallEnded { result: outcome.result, then: outcome.then },
+                // The gate answers for its own faults: a task only ends like this when the engine ends.
+                Err(broken) => {
+                    tracing::error!(%broken, "a call's task was lost");
+                    std::future::pending().await
                 }
-                Err(broken) => self.broken(&broken),
             },
             else => std::future::pending().await,
         }
-    }
-
-    /// A call's task broke: the gate itself has a fault. The ledger still says `running`; the turn ends.
-    fn broken(&mut self, broken: &tokio::task::JoinError) -> Input {
-        tracing::error!(%broken, "a call's task broke");
-        let error = Error::new(ErrorCode::Unknown, "A tool call broke inside Nod. Check its target before you go on.");
-        let Some(call) = self.pending.pop() else {
-            return Input::RoundFailed { partial: None, error };
-        };
-        let result = ToolResult {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            result: serde_json::json!({"success": false, "error": error.message, "code": "IO_ERROR"}),
-            summary: None,
-            success: false,
-            error: Some(error.message.clone()),
-            duration_ms: 0,
-            timestamp: call.timestamp,
-        };
-        Input::CallEnded { result, then: AfterCall::Fail(error) }
     }
 }
 

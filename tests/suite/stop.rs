@@ -105,9 +105,10 @@ fn slow(is_stubborn: bool) -> Desk {
 #[test]
 fn while_sending() {
     let gate = Gate::new();
-    let mut desk = Desk::new(vec![vec![Step::Gate(gate), Step::text("late")], vec![Step::text("going on")]]);
+    let mut desk = Desk::new(vec![vec![Step::Gate(gate.clone()), Step::text("late")], vec![Step::text("going on")]]);
     desk.say("go");
-    desk.until_state(State::Sending);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(gate.reached());
     stop(&mut desk);
     assert_eq!(last_message(&mut desk).status, MessageStatus::Stopped);
     goes_on(&mut desk);

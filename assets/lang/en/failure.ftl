@@ -26,6 +26,7 @@ fault-no-message = This message is not there any more.
 fault-not-an-answer = Only an answer can be made anew.
 fault-nothing-to-continue = There is nothing to go on from.
 fault-busy = This chat is still working. Stop it first, or wait until it is done.
+fault-turn-broken = This answer broke off because of a fault in Nod. What had come is kept; try again.
 fault-queue-full = Too many messages wait in this chat already. Wait until some are answered.
 fault-folder = This folder cannot be opened: { $path }
 fault-folder-blocked = This folder is closed to Nod’s tools and was not added: { $path }

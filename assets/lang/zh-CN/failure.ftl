@@ -26,6 +26,7 @@ fault-no-message = 这条消息已经不在了。
 fault-not-an-answer = 只有回答可以重新生成。
 fault-nothing-to-continue = 没有可以继续的内容。
 fault-busy = 这个对话还在进行中。请先停止，或等它完成。
+fault-turn-broken = 由于 Nod 内部故障，这次回答中断了。已收到的内容保留着，请重试。
 fault-queue-full = 这个对话里等待的消息太多了。请等其中一些得到回答。
 fault-folder = 无法打开这个文件夹：{ $path }
 fault-folder-blocked = 这个文件夹不对 Nod 的工具开放，没有添加：{ $path }

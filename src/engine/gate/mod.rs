@@ -12,15 +12,18 @@ mod filter;
 mod plan;
 mod run;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AfterCall, cancelled_words};
 use crate::ir::{
-    CallId, CallRecord, CallStatus, Code, Decider, Failure, MessageId, MessageRecord, ToolCall, ToolResult, Verdict,
+    CallId, CallRecord, CallStatus, Code, Decider, Error, ErrorCode, Failure, MessageId, MessageRecord, ToolCall,
+    ToolResult, Verdict,
 };
 use crate::policy::Origin;
 use crate::port::TurnOptions;
@@ -74,8 +77,25 @@ struct Refusal {
     then: AfterCall,
 }
 
-/// Lets a call through, or not. Never fails: whatever happens is a result for the model and a row of the ledger.
+/// Lets a call through, or not. Never fails: whatever happens is a result for the model and a row of the ledger, a fault
+/// of the gate itself too.
 pub(super) async fn pass(caller: Arc<Caller>, call: ToolCall, cancel: CancellationToken) -> Outcome {
+    let passing = AssertUnwindSafe(pass_inner(Arc::clone(&caller), call.clone(), cancel));
+    match passing.catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(_) => broken(&caller, call).await,
+    }
+}
+
+async fn broken(caller: &Caller, call: ToolCall) -> Outcome {
+    let words = "The call broke inside Nod. Check its target before you go on.";
+    tracing::error!(call = %call.id, "the gate broke");
+    let row = CallRecord { status: CallStatus::Unknown, ..new_row(caller, call) };
+    let value = json!({"success": false, "error": words, "code": Code::IoError.as_str()});
+    complete(caller, row, value, 0, AfterCall::Fail(Error::new(ErrorCode::Unknown, words))).await
+}
+
+async fn pass_inner(caller: Arc<Caller>, call: ToolCall, cancel: CancellationToken) -> Outcome {
     let mut row = new_row(&caller, call);
     if let Err(error) = caller.transcript.insert_call(&row).await {
         let failure = Failure::new(Failure::from(error).code, "The call could not be recorded, so it was not run.");
