@@ -558,4 +558,85 @@ mod tests {
             assert!(!allows(reach, "169.254.169.254") && !allows(reach, "fe80::1"));
         }
     }
+
+    /// A server that answers one request with these pieces, `pause` apart, and then says nothing more.
+    async fn reply_of(
+        pieces: &'static [&'static str],
+        pause: Duration,
+        limits: TimeLimits,
+    ) -> Result<Reply, HttpError> {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        let serve = move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 4096];
+            let _read = stream.read(&mut request).unwrap();
+            for piece in pieces {
+                if stream.write_all(piece.as_bytes()).is_err() {
+                    return;
+                }
+                std::thread::park_timeout(pause);
+            }
+            // Until the client hangs up.
+            while stream.read(&mut request).is_ok_and(|count| count > 0) {}
+        };
+        drop(std::thread::Builder::new().spawn(serve).unwrap());
+        let http = Http::new(&Address::new(url).unwrap(), limits.connect, Redirects::SameOrigin).unwrap();
+        http.get("", limits).await
+    }
+
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const BLANK: &str = "1\r\n\n\r\n";
+    const LONG: Duration = Duration::from_mins(1);
+    const SHORT: Duration = Duration::from_millis(150);
+
+    #[tokio::test]
+    async fn silence_before_the_first_byte_and_between_packets_ends_the_answer() {
+        let limits = TimeLimits { connect: LONG, first_byte: SHORT, idle: SHORT, meaningful: LONG };
+        let nothing = reply_of(&[], Duration::ZERO, limits).await.unwrap_err();
+        assert_eq!(nothing.problem, HttpProblem::FirstByte(SHORT));
+        let mut reply = reply_of(&[HEAD], Duration::ZERO, limits).await.unwrap();
+        assert_eq!(reply.chunk().await.unwrap_err().problem, HttpProblem::FirstByte(SHORT));
+        let mut reply = reply_of(&[HEAD, BLANK], Duration::ZERO, limits).await.unwrap();
+        assert_eq!(reply.chunk().await.unwrap().as_deref(), Some(&b"\n"[..]));
+        assert_eq!(reply.chunk().await.unwrap_err().problem, HttpProblem::Silent(SHORT));
+    }
+
+    #[tokio::test]
+    async fn keep_alives_alone_do_not_hold_an_answer_open() {
+        const PIECES: &[&str] = &[
+            HEAD, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK, BLANK,
+            BLANK,
+        ];
+        const PATIENCE: Duration = Duration::from_millis(400);
+        let limits = TimeLimits { connect: LONG, first_byte: LONG, idle: PATIENCE, meaningful: PATIENCE };
+        let pause = Duration::from_millis(60);
+        let mut reply = reply_of(PIECES, pause, limits).await.unwrap();
+        let mut packets = 0;
+        let problem = loop {
+            match reply.chunk().await {
+                Ok(_) => packets += 1,
+                Err(error) => break error.problem,
+            }
+        };
+        assert_eq!(problem, HttpProblem::Silent(PATIENCE));
+        assert!(packets < PIECES.len() - 1, "it was ended while keep-alives still came");
+        // The control: packets that carry something hold it open to their end.
+        let mut reply = reply_of(PIECES, pause, limits).await.unwrap();
+        for _ in 1..PIECES.len() {
+            reply.chunk().await.unwrap();
+            reply.mark_meaningful();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_over_its_limit_is_refused() {
+        const BODY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+        let limits = TimeLimits::QUICK;
+        let reply = reply_of(&[BODY], Duration::ZERO, limits).await.unwrap();
+        assert_eq!(reply.bytes(5).await.unwrap(), b"hello");
+        let reply = reply_of(&[BODY], Duration::ZERO, limits).await.unwrap();
+        assert_eq!(reply.bytes(4).await.unwrap_err().problem, HttpProblem::TooLarge(4));
+    }
 }

@@ -168,7 +168,10 @@ async fn refused(caller: &Caller, mut row: CallRecord, refusal: Refusal) -> Outc
         row.decider = decider;
     }
     tracing::info!(tool = %row.call.name, code = failure.code.as_str(), ?decider, "a call was not run");
-    let value = json!({"success": false, "error": failure.message, "code": failure.code.as_str()});
+    let mut value = json!({"success": false, "error": failure.message, "code": failure.code.as_str()});
+    if let (Some(reason), Some(fields)) = (&row.reason, value.as_object_mut()) {
+        fields.insert("reason".into(), reason.as_str().into());
+    }
     complete(caller, row, value, 0, then).await
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::wire::{CallOut, ChatMessage, ChatRequest, FunctionOut, KeepAlive, Options, Think, Tool, ToolFunction};
 use crate::ir::{Error, ErrorCode, GenerationParams, Message, Request, Role, ThinkingEffort};
-use crate::provider::history::{result_text, valid_history};
+use crate::provider::history::valid_history;
 
 /// What a request needs beside itself.
 pub(super) struct Encoding<'a> {
@@ -89,7 +89,7 @@ fn chat_message<'a>(message: &'a Message, in_loop: bool, fetched: &'a HashMap<St
     };
     let mut out = plain(role, Cow::Borrowed(&message.content));
     if let Some(result) = &message.tool_result {
-        out.content = Cow::Owned(result_text(result));
+        out.content = Cow::Owned(result.for_model());
         out.tool_name = Some(&result.tool_name);
         out.tool_call_id = Some(result.tool_call_id.as_str());
     }
