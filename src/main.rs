@@ -6,5 +6,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == nod::sandbox::HELPER_ARGUMENT) {
         return nod::sandbox::helper_main();
     }
-    nod::cli::main()
+    let arguments = nod::cli::arguments();
+    match &arguments.command {
+        Some(task) => nod::cli::run(&arguments, task),
+        None => nod::cli::no_window(&arguments),
+    }
 }

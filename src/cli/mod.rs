@@ -2,24 +2,153 @@
 //!
 //! Human text goes to standard error or, when it is the answer, to standard output; with `--json` standard output is JSON Lines
 //! and nothing else. This room prints and asks; it decides nothing.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command line does")]
 
+mod approve;
 mod args;
+mod config;
+mod console;
+mod doctor;
+mod exec;
+mod exit;
+mod handover;
+mod models;
+mod sessions;
+mod tool;
+mod tools;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 
-pub use args::{Arguments, Task};
+use crate::engine::{Archive, Engine, EngineOptions, Handle, Inbox, default_data_dir, system_clock};
+use crate::lang::{Lang, Locale};
+use crate::port::{Language, Settings};
 
-/// Reads the arguments and does what they say.
-pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match arguments.command {
-        Some(Task::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Arguments::command(), "nod", &mut std::io::stdout());
-            ExitCode::SUCCESS
+pub use args::{Arguments, Task};
+pub use exit::Exit;
+pub use handover::serve;
+
+use console::Console;
+
+/// Reads the arguments of this process; a mistake in them ends it with exit code 2.
+pub fn arguments() -> Arguments {
+    Arguments::parse()
+}
+
+/// The data folder that the arguments mean.
+///
+/// # Errors
+/// When none is given and the system knows no place for one.
+pub fn data_dir(arguments: &Arguments) -> Result<PathBuf, String> {
+    match &arguments.data_dir {
+        Some(folder) => std::path::absolute(folder).map_err(|error| format!("{}: {error}", folder.display())),
+        None => default_data_dir().ok_or_else(|| "There is no home folder: say --data-dir DIR.".to_owned()),
+    }
+}
+
+/// What a build without a window says when it should open one.
+pub fn no_window(arguments: &Arguments) -> ExitCode {
+    let lang = Lang::new(locale(arguments, None));
+    if let Ok(mut console) = Console::of_process(lang, arguments.quiet) {
+        let text = console.say("cli-no-window", &[]);
+        console.problem(&text);
+    }
+    Exit::Usage.into()
+}
+
+/// Does a task in this process, or hands it to the running one.
+pub fn run(arguments: &Arguments, task: &Task) -> ExitCode {
+    if let Task::Completions { shell } = task {
+        clap_complete::generate(*shell, &mut Arguments::command(), "nod", &mut std::io::stdout());
+        return ExitCode::SUCCESS;
+    }
+    let lang = Lang::new(locale(arguments, None));
+    let mut console = match Console::of_process(lang, arguments.quiet) {
+        Ok(console) => console,
+        Err(_gone) => return Exit::Failed.into(),
+    };
+    match run_here(arguments, task, &mut console) {
+        Ok(exit) => exit.into(),
+        Err(problem) => {
+            console.problem(&problem);
+            Exit::Failed.into()
         }
-        _ => ExitCode::FAILURE,
+    }
+}
+
+fn run_here(arguments: &Arguments, task: &Task, console: &mut Console) -> Result<Exit, String> {
+    let data_dir = data_dir(arguments)?;
+    if let Some(done) = read(arguments, task, &data_dir, console) {
+        return done;
+    }
+    let helper = std::env::current_exe().map_err(|error| error.to_string())?;
+    let engine = match Engine::start(EngineOptions::new(&data_dir, helper)) {
+        Ok(engine) => engine,
+        Err(error) if error.is_folder_taken() => return handover::hand_over_to(&data_dir, arguments, task, console),
+        Err(error) => return Err(error.to_string()),
+    };
+    engine.end_on_interrupt();
+    let inbox = engine.subscribe(std::sync::Arc::new(|| {}));
+    let done = write(task, &engine.handle(), &inbox, console);
+    engine.shutdown();
+    done
+}
+
+/// Tasks that only look: they read beside a running window. `None` for the others.
+fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Console) -> Option<Result<Exit, String>> {
+    let is_reader = match task {
+        Task::Tools(_)
+        | Task::Models(_)
+        | Task::Providers(_)
+        | Task::Sessions(_)
+        | Task::Config(_)
+        | Task::Doctor(_) => true,
+        Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => false,
+    };
+    if !is_reader {
+        return None;
+    }
+    let opened = Archive::open(data_dir, system_clock());
+    let archive = match opened {
+        Ok(archive) => archive,
+        // The doctor reports a database that cannot be read as its finding.
+        Err(_) if matches!(task, Task::Doctor(_)) => None,
+        Err(error) => return Some(Err(error.message)),
+    };
+    let settings = archive.as_ref().and_then(|archive| archive.settings().ok()).unwrap_or_default();
+    console.lang = Lang::new(locale(arguments, Some(&settings)));
+    match task {
+        Task::Tools(args) => Some(Ok(tools::run(args, &settings, console))),
+        Task::Models(args) => Some(models::models(args, &settings, console)),
+        Task::Providers(args) => Some(models::providers(args, &settings, console)),
+        Task::Doctor(args) => Some(Ok(doctor::run(args, data_dir, &settings, system_clock(), console))),
+        Task::Sessions(task) => sessions::read(task, archive.as_ref(), console),
+        Task::Config(task) => config::read(task, &settings, console),
+        Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => None,
+    }
+}
+
+/// Tasks that change something, with the engine of this process.
+fn write(task: &Task, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
+    match task {
+        Task::Exec(args) => exec::run(args, engine, inbox, console),
+        Task::Tool(args) => tool::run(args, engine, inbox, console),
+        Task::Sessions(task) => sessions::write(task, engine, inbox, console),
+        Task::Config(task) => config::write(task, engine, inbox, console),
+        Task::Tools(_) | Task::Models(_) | Task::Providers(_) | Task::Doctor(_) | Task::Completions { .. } => {
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn locale(arguments: &Arguments, settings: Option<&Settings>) -> Locale {
+    if let Some(tag) = &arguments.lang {
+        return Locale::from_tag(tag);
+    }
+    match settings.map(|settings| settings.general.language) {
+        Some(Language::English) => Locale::English,
+        Some(Language::Chinese) => Locale::Chinese,
+        Some(Language::System) | None => Locale::system(),
     }
 }

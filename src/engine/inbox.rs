@@ -206,6 +206,16 @@ impl Inbox {
         self.try_recv()
     }
 
+    /// The next event, however long it takes; `None` when the engine has ended and everything was taken.
+    pub fn wait(&self) -> Option<Event> {
+        let mut queue = lock(&self.slot.queue);
+        while queue.events.is_empty() && !queue.is_closed {
+            queue = self.slot.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(queue);
+        self.try_recv()
+    }
+
     /// The next event; `None` when the engine has ended and everything was taken.
     pub async fn recv(&self) -> Option<Event> {
         loop {

@@ -1,42 +1,18 @@
-//! One engine per data folder: a lock that ends with the process, and a local socket through which a second start raises the
-//! window and command lines that write are handed over.
+//! The local socket in the data folder through which a second start raises the window, and command lines that write are
+//! handed to the engine that has the folder. (That there is one is held by the store's lock.)
 //!
 //! A request is one JSON line; the answer is JSON lines of output, the exit code last. Where the platform has no local sockets a
 //! second start says that the folder is in use.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-const LOCK_NAME: &str = "nod.lock";
 const SOCKET_NAME: &str = "nod.sock";
 /// Room for the arguments of a 5 MB write, escaped.
 const LONGEST_REQUEST: u64 = 32 * 1024 * 1024;
-
-/// Who has the data folder.
-#[derive(Debug)]
-pub enum Claim {
-    /// This process, until `Ownership` is dropped.
-    Owned(Ownership),
-    /// Another process.
-    Taken(Running),
-}
-
-/// The right to write in a data folder.
-#[derive(Debug)]
-pub struct Ownership {
-    data_dir: PathBuf,
-    /// Held for its lock.
-    _lock: File,
-}
-
-/// The process that has the data folder.
-#[derive(Debug, Clone)]
-pub struct Running {
-    data_dir: PathBuf,
-}
 
 /// What is handed over: a command line with everything that it takes from its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -62,87 +38,112 @@ pub enum Reply {
     Exit(u8),
 }
 
-/// Takes the data folder, or finds out who has it.
-///
-/// # Errors
-/// When the folder cannot be made or written in.
-pub fn claim(data_dir: &Path) -> io::Result<Claim> {
-    make_private_folder(data_dir)?;
-    let lock = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(data_dir.join(LOCK_NAME))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(Claim::Owned(Ownership { data_dir: data_dir.to_path_buf(), _lock: lock })),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(Claim::Taken(Running { data_dir: data_dir.to_path_buf() })),
-        Err(std::fs::TryLockError::Error(error)) => Err(error),
-    }
-}
-
-/// Makes the data folder so that only its owner can look into it.
-fn make_private_folder(data_dir: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(data_dir)
-}
-
 /// One request that came in, and the way back.
 pub struct Visitor {
     /// What it wants.
     pub handover: Handover,
-    /// Where replies go, one per call of `reply`.
     stream: socket::Stream,
 }
 
 impl Visitor {
-    /// Sends a piece of the answer.
+    /// Ends the answer.
     ///
     /// # Errors
-    /// When the other side has gone: whatever runs for it should stop.
-    pub fn reply(&mut self, reply: &Reply) -> io::Result<()> {
-        let mut line = serde_json::to_vec(reply)?;
-        line.push(b'\n');
-        self.stream.write_all(&line)
+    /// When the other side has gone.
+    pub fn exit(mut self, code: u8) -> io::Result<()> {
+        send(&mut self.stream, &Reply::Exit(code))
     }
 
-    /// Waits until the other side goes away: a person who pressed Ctrl+C there.
+    /// A writer whose text comes out at the other side's standard output.
     ///
     /// # Errors
     /// When the platform cannot share the connection.
-    pub fn gone(&self) -> io::Result<impl FnOnce() + Send + 'static> {
-        let mut stream = self.stream.try_clone()?;
-        Ok(move || {
-            let mut byte = [0];
-            while matches!(stream.read(&mut byte), Ok(1..)) {}
-        })
+    pub fn out(&self) -> io::Result<impl Write + Send + 'static> {
+        Ok(ReplyWriter { stream: self.stream.try_clone()?, wrap: Reply::Out })
+    }
+
+    /// A writer whose text comes out at the other side's standard error.
+    ///
+    /// # Errors
+    /// When the platform cannot share the connection.
+    pub fn err(&self) -> io::Result<impl Write + Send + 'static> {
+        Ok(ReplyWriter { stream: self.stream.try_clone()?, wrap: Reply::Err })
+    }
+
+    /// Tells when the other side goes away: a person who pressed Ctrl+C there.
+    ///
+    /// # Errors
+    /// When the platform cannot share the connection.
+    pub fn departure(&self) -> io::Result<Departure> {
+        Ok(Departure { stream: self.stream.try_clone()? })
     }
 }
 
-impl Ownership {
-    /// Serves requests on a thread of its own, each on its own thread, until the process ends.
+/// The moment when a visitor goes away.
+pub struct Departure {
+    stream: socket::Stream,
+}
+
+impl Departure {
+    /// Does something then, on a thread of its own.
     ///
     /// # Errors
-    /// When the socket or the thread cannot be made: the program works without, and a second start says so.
-    pub fn serve(&self, answer: impl Fn(Visitor) + Send + Sync + 'static) -> io::Result<()> {
-        let listener = socket::listen(&self.data_dir)?;
-        let answer = std::sync::Arc::new(answer);
-        std::thread::Builder::new().name("nod-instance".into()).spawn(move || {
-            while let Ok(stream) = socket::accept(&listener) {
-                let answer = std::sync::Arc::clone(&answer);
-                let visit = move || {
-                    if let Ok(visitor) = receive(stream) {
-                        answer(visitor);
-                    }
-                };
-                if let Err(error) = std::thread::Builder::new().name("nod-visitor".into()).spawn(visit) {
-                    tracing::warn!(%error, "a request from another start could not be served");
-                }
-            }
+    /// When there can be no more threads.
+    pub fn then(mut self, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        std::thread::Builder::new().name("nod-departure".into()).spawn(move || {
+            let mut byte = [0];
+            while matches!(self.stream.read(&mut byte), Ok(1..)) {}
+            act();
         })?;
         Ok(())
     }
+}
+
+struct ReplyWriter {
+    stream: socket::Stream,
+    wrap: fn(String) -> Reply,
+}
+
+impl Write for ReplyWriter {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        // Commands print text; a character is never split, since each call carries whole pieces.
+        send(&mut self.stream, &(self.wrap)(String::from_utf8_lossy(text).into_owned()))?;
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn send(stream: &mut socket::Stream, reply: &Reply) -> io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+/// Serves requests on a thread of its own, each on its own thread, until the process ends. Only the process that has the
+/// data folder may call this.
+///
+/// # Errors
+/// When the socket or the thread cannot be made: the program works without, and a second start says so.
+pub fn serve(data_dir: &Path, answer: impl Fn(Visitor) + Send + Sync + 'static) -> io::Result<()> {
+    let listener = socket::listen(data_dir)?;
+    let answer = Arc::new(answer);
+    std::thread::Builder::new().name("nod-instance".into()).spawn(move || {
+        while let Ok(stream) = socket::accept(&listener) {
+            let answer = Arc::clone(&answer);
+            let visit = move || {
+                if let Ok(visitor) = receive(stream) {
+                    answer(visitor);
+                }
+            };
+            if let Err(error) = std::thread::Builder::new().name("nod-visitor".into()).spawn(visit) {
+                tracing::warn!(%error, "a request from another start could not be served");
+            }
+        }
+    })?;
+    Ok(())
 }
 
 fn receive(stream: socket::Stream) -> io::Result<Visitor> {
@@ -152,26 +153,24 @@ fn receive(stream: socket::Stream) -> io::Result<Visitor> {
     Ok(Visitor { handover, stream })
 }
 
-impl Running {
-    /// Hands a command line over and passes every reply on, the exit code last.
-    ///
-    /// # Errors
-    /// When the other process cannot be talked to (it has no window, or the platform has no local sockets).
-    pub fn hand_over(&self, handover: &Handover, mut on_reply: impl FnMut(Reply)) -> io::Result<()> {
-        let mut stream = socket::connect(&self.data_dir)?;
-        let mut line = serde_json::to_vec(handover)?;
-        line.push(b'\n');
-        stream.write_all(&line)?;
-        for line in BufReader::new(stream).lines() {
-            let reply = serde_json::from_str(&line?)?;
-            let is_last = matches!(reply, Reply::Exit(_));
-            on_reply(reply);
-            if is_last {
-                return Ok(());
-            }
+/// Hands a command line to the process that has the data folder and passes every reply on, the exit code last.
+///
+/// # Errors
+/// When the other process cannot be talked to (it has no window, or the platform has no local sockets).
+pub fn hand_over(data_dir: &Path, handover: &Handover, mut on_reply: impl FnMut(Reply)) -> io::Result<()> {
+    let mut stream = socket::connect(data_dir)?;
+    let mut line = serde_json::to_vec(handover)?;
+    line.push(b'\n');
+    stream.write_all(&line)?;
+    for line in BufReader::new(stream).lines() {
+        let reply = serde_json::from_str(&line?)?;
+        let is_last = matches!(reply, Reply::Exit(_));
+        on_reply(reply);
+        if is_last {
+            return Ok(());
         }
-        Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the running Nod ended before it answered"))
     }
+    Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the running Nod ended before it answered"))
 }
 
 #[cfg(unix)]
@@ -277,32 +276,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_has_one_owner_at_a_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let Claim::Owned(ownership) = claim(folder.path()).unwrap() else { panic!("it was free") };
-        assert!(matches!(claim(folder.path()).unwrap(), Claim::Taken(_)));
-        drop(ownership);
-        assert!(matches!(claim(folder.path()).unwrap(), Claim::Owned(_)));
-    }
-
-    #[test]
     fn a_command_line_is_handed_over_and_its_output_comes_back_in_order() {
         // Deep enough that the plain path would not fit into a socket's address.
         let folder = tempfile::tempdir().unwrap();
         let deep = folder.path().join("a-rather-long-name-of-a-folder/".repeat(5));
-        let Claim::Owned(ownership) = claim(&deep).unwrap() else { panic!("it was free") };
-        ownership
-            .serve(|mut visitor| {
-                let echo = visitor.handover.arguments.join(" ");
-                visitor.reply(&Reply::Out(echo)).unwrap();
-                visitor.reply(&Reply::Err("note".into())).unwrap();
-                visitor.reply(&Reply::Exit(3)).unwrap();
-            })
-            .unwrap();
-        let Claim::Taken(running) = claim(&deep).unwrap() else { panic!("it is taken") };
+        std::fs::create_dir_all(&deep).unwrap();
+        serve(&deep, |visitor| {
+            let echo = visitor.handover.arguments.join(" ");
+            visitor.out().unwrap().write_all(echo.as_bytes()).unwrap();
+            visitor.err().unwrap().write_all(b"note").unwrap();
+            visitor.exit(3).unwrap();
+        })
+        .unwrap();
         let handover = Handover { arguments: vec!["nod".into(), "tools".into()], ..Handover::default() };
         let mut replies = Vec::new();
-        running.hand_over(&handover, |reply| replies.push(reply)).unwrap();
+        hand_over(&deep, &handover, |reply| replies.push(reply)).unwrap();
         assert_eq!(replies, [Reply::Out("nod tools".into()), Reply::Err("note".into()), Reply::Exit(3)]);
         let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(deep.join(SOCKET_NAME)).unwrap());
         assert_eq!(mode & 0o777, 0o600);
@@ -311,15 +299,12 @@ mod tests {
     #[test]
     fn the_owner_notices_that_a_visitor_went_away() {
         let folder = tempfile::tempdir().unwrap();
-        let Claim::Owned(ownership) = claim(folder.path()).unwrap() else { panic!("it was free") };
         let (sent, noticed) = std::sync::mpsc::sync_channel(1);
-        ownership
-            .serve(move |visitor| {
-                let gone = visitor.gone().unwrap();
-                gone();
-                sent.send(()).unwrap();
-            })
-            .unwrap();
+        serve(folder.path(), move |visitor| {
+            let sent = sent.clone();
+            visitor.departure().unwrap().then(move || sent.send(()).unwrap()).unwrap();
+        })
+        .unwrap();
         let mut stream = socket::connect(folder.path()).unwrap();
         stream.write_all(b"{\"arguments\":[],\"cwd\":\"/\",\"stdin\":\"\"}\n").unwrap();
         drop(stream);

@@ -12,16 +12,19 @@
     )
 )]
 
+mod archive;
 mod coercion;
 mod complete;
 mod confirm;
 mod dispatch;
+mod doctor;
 mod export;
 mod fault;
 mod gate;
 mod inbox;
 mod instance;
 mod logging;
+mod lookup;
 mod model;
 mod provider;
 mod request;
@@ -33,9 +36,14 @@ mod start;
 mod transcript;
 mod turn;
 
+pub use archive::Archive;
+pub use doctor::{Finding, Health, examine};
 pub use export::markdown;
 pub use inbox::{Inbox, Wake};
-pub use instance::{Claim, Handover, Ownership, Reply, Running, Visitor, claim};
+pub use instance::{Departure, Handover, Reply, Visitor, hand_over, serve};
 pub use logging::{LogGuard, start_logging};
+pub use lookup::{check_health, list_models, tool_definitions};
 pub use provider::{ConfiguredProviders, ProviderSource};
-pub use start::{Detection, Engine, EngineOptions, Handle, QueueFull, StartError, Storage, system_clock};
+pub use start::{
+    Detection, Engine, EngineOptions, Handle, QueueFull, StartError, Storage, default_data_dir, system_clock,
+};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ir::{Image, MessageId, MessageRecord, MessageStatus, Role, Session, SessionId, UnixMs};
 use crate::policy::{FolderConcern, folder_concern};
-use crate::port::{Event, SearchHit};
+use crate::port::{Event, SearchHit, Settings};
 use crate::store::Hit;
 use crate::workspace::Root;
 
@@ -25,17 +25,15 @@ pub(super) async fn list(shared: &Shared) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A new session with the settings' defaults.
-pub(super) async fn create(shared: &Shared) -> Result<SessionId, Fault> {
-    let settings = shared.settings();
-    let now = shared.now();
-    let session = Session {
+/// A session with the settings' defaults, not stored yet.
+pub(super) fn blank(settings: &Settings, now: UnixMs) -> Session {
+    Session {
         id: SessionId::new(unique("ses_")),
         title: String::new(),
-        provider: settings.models.default_provider,
-        model: settings.models.default_model,
+        provider: settings.models.default_provider.clone(),
+        model: settings.models.default_model.clone(),
         thinking: settings.models.thinking,
-        folders: settings.safety.folders,
+        folders: settings.safety.folders.clone(),
         mode: settings.safety.mode,
         system_prompt: None,
         pinned: false,
@@ -43,7 +41,12 @@ pub(super) async fn create(shared: &Shared) -> Result<SessionId, Fault> {
         draft: String::new(),
         created_at: now,
         updated_at: now,
-    };
+    }
+}
+
+/// A new session with the settings' defaults.
+pub(super) async fn create(shared: &Shared) -> Result<SessionId, Fault> {
+    let session = blank(&shared.settings(), shared.now());
     shared.store.insert_session(&session).await?;
     Ok(session.id)
 }

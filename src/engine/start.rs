@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::ir::{Clock, UnixMs};
+use crate::ir::{CallId, Clock, Session, UnixMs};
 use crate::policy::{Platform, Surroundings};
 use crate::port::{Command, Event, Settings};
 use crate::store::{Opened, Store, StoreError};
@@ -20,7 +20,7 @@ use super::dispatch::Dispatcher;
 use super::inbox::{Hub, Inbox, Wake};
 use super::provider::{ConfiguredProviders, ProviderSource};
 use super::request::KnownModels;
-use super::shared::Shared;
+use super::shared::{Shared, unique};
 
 /// Commands that may wait.
 const COMMANDS: usize = 256;
@@ -96,6 +96,7 @@ pub struct Handle {
     hub: Arc<Hub>,
     confirms: Confirms,
     settings: watch::Receiver<Settings>,
+    clock: Clock,
     data_dir: PathBuf,
     /// What the first front end is told besides.
     news: Arc<Mutex<Vec<Event>>>,
@@ -107,6 +108,21 @@ pub fn system_clock() -> Clock {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         UnixMs(since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(0))
     })
+}
+
+/// The data folder of this system's conventions; `None` without a home folder.
+pub fn default_data_dir() -> Option<PathBuf> {
+    directories::ProjectDirs::from("", "", "nod").map(|dirs| dirs.data_dir().to_path_buf())
+}
+
+impl StartError {
+    /// Whether another process has the data folder.
+    pub fn is_folder_taken(&self) -> bool {
+        match self {
+            Self::Store(error) => matches!(error, StoreError::Locked { .. }),
+            Self::Threads { .. } => false,
+        }
+    }
 }
 
 impl EngineOptions {
@@ -167,7 +183,7 @@ impl Engine {
             settings,
             providers: options.providers,
             tools: options.tools,
-            clock: options.clock,
+            clock: Arc::clone(&options.clock),
             helper: options.helper,
             surroundings: Surroundings {
                 home: options.home,
@@ -184,6 +200,7 @@ impl Engine {
             hub,
             confirms: shared.confirms.clone(),
             settings: watched,
+            clock: options.clock,
             data_dir: options.data_dir,
             news: Arc::new(Mutex::new(news)),
         };
@@ -206,6 +223,22 @@ impl Engine {
     /// As [`Handle::subscribe`].
     pub fn subscribe(&self, wake: Wake) -> Inbox {
         self.handle.subscribe(wake)
+    }
+
+    /// From now on Ctrl+C stops every turn as *Stop* does and ends the engine; a second one ends the process at once.
+    pub fn end_on_interrupt(&self) {
+        let quit = self.handle.quit.clone();
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(async move {
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    quit.cancel();
+                }
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    #[expect(clippy::exit, reason = "the person asked twice")]
+                    std::process::exit(130);
+                }
+            });
+        }
     }
 
     /// Stops every turn, writes everything and ends, within ten seconds. The last event is `Ended`.
@@ -261,6 +294,17 @@ impl Handle {
             tracing::error!(%error, "a command was refused");
             QueueFull
         })
+    }
+
+    /// A session that is not stored yet, with the settings' defaults: for a turn or a call of the command line.
+    pub fn new_session(&self) -> Session {
+        super::session::blank(&self.settings.borrow(), (self.clock)())
+    }
+
+    /// A new id for a call of the command line.
+    #[expect(clippy::unused_self, reason = "ids are the engine's to give")]
+    pub fn new_call_id(&self) -> CallId {
+        CallId::new(unique("call_"))
     }
 
     /// Another front end. `wake` is called, from any thread, when events have come; it must not block. The inbox begins

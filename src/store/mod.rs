@@ -223,6 +223,14 @@ impl Store {
         }
     }
 
+    /// What SQLite finds wrong with the database; empty when nothing is.
+    ///
+    /// # Errors
+    /// When it cannot be read at all.
+    pub async fn integrity_check(&self) -> Result<Vec<String>, StoreError> {
+        self.look(|transaction| connection::complaints(transaction)).await
+    }
+
     /// The time, for rows that the store makes by itself.
     fn now(&self) -> UnixMs {
         (self.0.clock)()

@@ -9,10 +9,12 @@
 )]
 
 mod architecture;
+mod cli;
 mod command;
 mod disk;
 mod gate;
 mod guide;
+mod kill;
 mod provider;
 mod race;
 mod recovery;

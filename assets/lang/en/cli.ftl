@@ -1,1 +1,56 @@
-# cli
+# The command line
+
+cli-engine-ended = The engine ended before the answer came. Please try again.
+cli-engine-busy = The engine has too much to do to take this. Please try again.
+cli-no-window = This build has no window. `nod --help` shows what it can do.
+cli-folder-taken = Another Nod uses this data folder and cannot take this command ({ $detail }). Close it, or choose another folder with --data-dir.
+cli-bad-input = Standard input cannot be read as text: { $detail }
+cli-empty-prompt = The prompt is empty. Say what you want, for example: nod exec "list the files here" --folder .
+cli-bad-image = This image cannot be attached: { $path } ({ $detail })
+cli-not-an-image = not an image file
+cli-session-missing = No conversation has the id { $id }. `nod sessions list` shows all.
+cli-session-ambiguous = More than one conversation has an id that begins with { $id }. Say more of it.
+cli-untitled = (no title)
+
+cli-retrying = Attempt { $attempt } failed: { $detail } Trying again in { $seconds } s.
+cli-switched = { $from } does not answer ({ $detail }); { $to } answers instead.
+cli-turn-denied = Denied and stopped.
+cli-turn-stopped = Stopped.
+cli-turn-limit = Stopped at a limit. Go on with: nod exec --session { $session } "go on"
+cli-call-succeeded = ✓ { $tool } { $target }
+cli-call-failed = ✗ { $tool } { $target } — { $detail }
+cli-call-denied = ⊘ { $tool } { $target } — { $detail }
+cli-call-cancelled = ⊘ { $tool } { $target } — cancelled
+cli-call-unknown = ? { $tool } { $target } — the outcome is unknown: check the target
+
+cli-ask-heading = { $tool } wants to work on { $target }
+cli-ask-question = Allow? [y = yes, once; n = no, with a reason if you like; s = no, and stop] {""}
+cli-ask-unconfined = Nothing confines this command: it can do whatever you can.
+cli-ask-outside = This lies outside the allowed folders.
+cli-ask-suspicious = The name speaks of secrets.
+cli-ask-hidden = The name holds characters that cannot be seen; they are written as escapes here.
+cli-ask-protected = Something later executes this file.
+cli-ask-hard-link = The file has other names (hard links).
+cli-ask-other-mount = This lies on another file system than its folder.
+cli-ask-unparsed = The command line could not be taken apart: look at it closely.
+
+cli-can-tools = tools
+cli-can-think = thinking
+cli-can-see = images
+cli-tool-on = on
+cli-tool-off = off
+
+doctor-data-folder = Data folder
+doctor-database = Database
+doctor-provider = Provider
+doctor-confinement = Confinement of commands
+doctor-display = Display
+doctor-dialog = Folder dialog
+doctor-mend-no-data-folder = The first start makes it.
+doctor-mend-data-folder = Make the folder writable for you, or choose another with --data-dir.
+doctor-mend-no-database = Nothing has been stored yet; the first start makes the database.
+doctor-mend-database = Copy the data folder somewhere safe first. Beside nod.db there may be a backup (nod.db.backup-…) that can take its place.
+doctor-mend-provider = For local models install Ollama from https://ollama.com and start it with `ollama serve`; another address is set with `nod config set models.ollama_url URL`.
+doctor-mend-confinement = Commands run unconfined in this version: run_command stays off until you switch it on, and every command is asked.
+doctor-mend-display = The window needs a display (DISPLAY or WAYLAND_DISPLAY); the command line works without.
+doctor-mend-dialog = Neither a desktop portal nor zenity is there: folders are typed in Nod's own field.

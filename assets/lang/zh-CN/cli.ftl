@@ -1,1 +1,56 @@
-# cli
+# 命令行
+
+cli-engine-ended = 还没等到结果，引擎就结束了。请再试一次。
+cli-engine-busy = 引擎正忙，暂时无法接受这条命令。请稍后再试。
+cli-no-window = 此版本不含窗口。用 `nod --help` 查看可用的命令。
+cli-folder-taken = 另一个 Nod 正在使用这个数据目录，无法接受这条命令（{ $detail }）。请先关闭它，或用 --data-dir 指定其他目录。
+cli-bad-input = 无法把标准输入当作文本读取：{ $detail }
+cli-empty-prompt = 提示为空。请说明要做什么，例如：nod exec "列出这里的文件" --folder .
+cli-bad-image = 无法附加这张图片：{ $path }（{ $detail }）
+cli-not-an-image = 不是图片文件
+cli-session-missing = 没有编号为 { $id } 的对话。用 `nod sessions list` 查看全部。
+cli-session-ambiguous = 有多个对话的编号以 { $id } 开头，请多写几位。
+cli-untitled = （无标题）
+
+cli-retrying = 第 { $attempt } 次尝试失败：{ $detail } 将在 { $seconds } 秒后重试。
+cli-switched = { $from } 没有响应（{ $detail }），改由 { $to } 回答。
+cli-turn-denied = 已拒绝并停止。
+cli-turn-stopped = 已停止。
+cli-turn-limit = 已达到上限而停止。继续请运行：nod exec --session { $session } "继续"
+cli-call-succeeded = ✓ { $tool } { $target }
+cli-call-failed = ✗ { $tool } { $target } — { $detail }
+cli-call-denied = ⊘ { $tool } { $target } — { $detail }
+cli-call-cancelled = ⊘ { $tool } { $target } — 已取消
+cli-call-unknown = ? { $tool } { $target } — 结果未知：请检查目标
+
+cli-ask-heading = { $tool } 想要操作 { $target }
+cli-ask-question = 是否允许？［y = 允许一次；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
+cli-ask-unconfined = 这条命令不受任何限制：你能做的它都能做。
+cli-ask-outside = 目标在允许的目录之外。
+cli-ask-suspicious = 文件名与机密有关。
+cli-ask-hidden = 名称中含有看不见的字符，此处以转义形式显示。
+cli-ask-protected = 这个文件以后会被其他程序执行。
+cli-ask-hard-link = 这个文件还有其他名字（硬链接）。
+cli-ask-other-mount = 目标与其所在目录不在同一个文件系统。
+cli-ask-unparsed = 无法解析这条命令：请仔细查看。
+
+cli-can-tools = 工具
+cli-can-think = 思考
+cli-can-see = 图片
+cli-tool-on = 开
+cli-tool-off = 关
+
+doctor-data-folder = 数据目录
+doctor-database = 数据库
+doctor-provider = 模型服务
+doctor-confinement = 命令限制
+doctor-display = 显示
+doctor-dialog = 目录对话框
+doctor-mend-no-data-folder = 首次启动时会创建。
+doctor-mend-data-folder = 请让该目录对你可写，或用 --data-dir 指定其他目录。
+doctor-mend-no-database = 还没有保存任何内容；首次启动时会创建数据库。
+doctor-mend-database = 请先把数据目录复制到安全的地方。nod.db 旁边可能有备份（nod.db.backup-…），可以用它来代替。
+doctor-mend-provider = 要使用本地模型，请从 https://ollama.com 安装 Ollama 并用 `ollama serve` 启动；其他地址可用 `nod config set models.ollama_url URL` 设置。
+doctor-mend-confinement = 此版本运行命令时没有内核限制：run_command 默认关闭，打开后每条命令都会询问。
+doctor-mend-display = 窗口需要图形显示（DISPLAY 或 WAYLAND_DISPLAY）；命令行无需显示。
+doctor-mend-dialog = 既没有桌面门户也没有 zenity：目录可在 Nod 自己的输入框里填写。

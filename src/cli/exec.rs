@@ -1,0 +1,307 @@
+//! `nod exec`: one turn, seen to its end.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use crate::engine::{Handle, Inbox};
+use crate::ir::{CallRecord, CallStatus, Decider, Image, Session, SessionId, StreamBody, ThinkingLevel, Verdict};
+use crate::lang::Arg;
+use crate::port::{Command, Event, TurnEnd, TurnOptions, TurnOutcome};
+
+use super::approve;
+use super::args::{ExecArgs, GateArgs, Think};
+use super::console::Console;
+use super::exit::Exit;
+
+/// The largest image that is attached, in bytes.
+const LARGEST_IMAGE: u64 = 20 * 1024 * 1024;
+
+/// Runs the turn and prints it.
+pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
+    let text = prompt(args, console)?;
+    let images = args.image.iter().map(|path| image(path, console)).collect::<Result<Vec<_>, _>>()?;
+    let session = session(args, engine, inbox, console)?;
+    let id = session.id.clone();
+    let options = TurnOptions {
+        is_unstreamed: args.no_stream,
+        max_rounds: args.max_rounds,
+        timeout_ms: args.timeout_ms,
+        tools: args.tools.as_deref().map(tool_names),
+        base_url: args.base_url.clone(),
+        ..gate_options(&args.gate)
+    };
+    console.stop_on_departure(engine, &id);
+    send(engine, Command::RunTurn { session: Box::new(session), text, images, options }, console)?;
+    let mut printer = Printer::new(args.json);
+    loop {
+        let Some(event) = inbox.wait() else { return Err(console.say("cli-engine-ended", &[])) };
+        match event {
+            Event::ConfirmAsked(request) if request.session == id => {
+                if args.json {
+                    console.data(&json!({"type": "confirm_asked", "request": &*request}).to_string());
+                }
+                approve::answer(&request, args.gate.approve, engine, console)?;
+            }
+            Event::TurnEnded(end) if end.session_id == id => {
+                printer.end(&end, console);
+                return Ok(exit_of(end.outcome));
+            }
+            other => printer.event(&id, &other, console),
+        }
+        if console.is_broken() {
+            send(engine, Command::Stop(id.clone()), console)?;
+        }
+    }
+}
+
+/// What `--folder`, `--enable-tool` and `--allow-unconfined` mean for a turn or a call.
+pub(super) fn gate_options(gate: &GateArgs) -> TurnOptions {
+    TurnOptions {
+        enabled_tools: gate.enable_tool.clone(),
+        allow_unconfined: gate.allow_unconfined,
+        ..TurnOptions::default()
+    }
+}
+
+/// Sends a command; a full queue is a fault that the person is told.
+pub(super) fn send(engine: &Handle, command: Command, console: &Console) -> Result<(), String> {
+    engine.send(command).map_err(|_full| console.say("cli-engine-busy", &[]))
+}
+
+/// The allowed folders, absolute, in the order given.
+pub(super) fn folders(gate: &GateArgs, console: &Console) -> Vec<String> {
+    gate.folder
+        .iter()
+        .map(|folder| console.absolute(folder).components().collect::<std::path::PathBuf>().display().to_string())
+        .collect()
+}
+
+fn prompt(args: &ExecArgs, console: &mut Console) -> Result<String, String> {
+    let text = if args.prompt == ["-"] {
+        console
+            .read_input()
+            .map_err(|error| console.say("cli-bad-input", &[("detail", Arg::from(error.to_string()))]))?
+    } else {
+        args.prompt.join(" ")
+    };
+    if text.trim().is_empty() { Err(console.say("cli-empty-prompt", &[])) } else { Ok(text) }
+}
+
+fn tool_names(list: &str) -> Vec<String> {
+    if list == "none" {
+        return Vec::new();
+    }
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn image(path: &Path, console: &Console) -> Result<Image, String> {
+    let fail = |detail: String| {
+        console.say("cli-bad-image", &[("path", Arg::from(path.display().to_string())), ("detail", Arg::from(detail))])
+    };
+    let path = console.absolute(path);
+    let bytes = std::fs::metadata(&path).map_err(|error| fail(error.to_string()))?.len();
+    if bytes > LARGEST_IMAGE {
+        return Err(fail(format!("{bytes} > {LARGEST_IMAGE}")));
+    }
+    let content = std::fs::read(&path).map_err(|error| fail(error.to_string()))?;
+    let Some(kind) = infer::get(&content).filter(|kind| kind.matcher_type() == infer::MatcherType::Image) else {
+        return Err(fail(console.say("cli-not-an-image", &[])));
+    };
+    let data = base64::engine::general_purpose::STANDARD.encode(&content);
+    Ok(Image { url: format!("data:{};base64,{data}", kind.mime_type()), detail: None })
+}
+
+fn session(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &Console) -> Result<Session, String> {
+    let mut session = match &args.session {
+        None => engine.new_session(),
+        Some(id) => open(engine, inbox, &SessionId::new(id.as_str()), console)?,
+    };
+    if !args.gate.folder.is_empty() || args.session.is_none() {
+        session.folders = folders(&args.gate, console);
+    }
+    if let Some(provider) = &args.provider {
+        session.provider.clone_from(provider);
+        if args.model.is_none() {
+            session.model = String::new();
+        }
+    }
+    if let Some(model) = &args.model {
+        session.model.clone_from(model);
+    }
+    if let Some(system) = &args.system {
+        session.system_prompt = Some(system.clone());
+    }
+    if let Some(think) = args.think {
+        session.thinking = match think {
+            Think::Off => ThinkingLevel::Off,
+            Think::Low => ThinkingLevel::Low,
+            Think::Medium => ThinkingLevel::Medium,
+            Think::High => ThinkingLevel::High,
+            Think::Max => ThinkingLevel::Max,
+        };
+    }
+    Ok(session)
+}
+
+/// Opens a stored session.
+pub(super) fn open(engine: &Handle, inbox: &Inbox, id: &SessionId, console: &Console) -> Result<Session, String> {
+    send(engine, Command::OpenSession(id.clone()), console)?;
+    loop {
+        match inbox.wait() {
+            Some(Event::SessionOpened { session, .. }) if session.id == *id => return Ok(*session),
+            Some(Event::Fault { detail, .. }) => return Err(detail),
+            Some(_) => {}
+            None => return Err(console.say("cli-engine-ended", &[])),
+        }
+    }
+}
+
+/// Prints a turn as it goes: the answer on standard output, the rest beside it; or everything as JSON Lines.
+struct Printer {
+    is_json: bool,
+    /// Whether the cursor stands behind answer text.
+    is_mid_line: bool,
+}
+
+impl Printer {
+    fn new(is_json: bool) -> Self {
+        Self { is_json, is_mid_line: false }
+    }
+
+    fn event(&mut self, session: &SessionId, event: &Event, console: &mut Console) {
+        if self.is_json {
+            if let Some(line) = json_line(session, event) {
+                console.data(&line.to_string());
+            }
+        } else {
+            self.human(session, event, console);
+        }
+    }
+
+    fn human(&mut self, id: &SessionId, event: &Event, console: &mut Console) {
+        match event {
+            Event::Streamed { session, event, .. } if session == id => {
+                if let StreamBody::TextDelta { delta } = &event.body {
+                    console.text(delta);
+                    self.is_mid_line = !delta.ends_with('\n');
+                }
+            }
+            Event::CallChanged(call) if call.session == *id => {
+                if let Some(line) = call_line(call, console) {
+                    self.break_line(console);
+                    console.note(&line);
+                }
+            }
+            Event::CallOutput { session, text, .. } if session == id => {
+                self.break_line(console);
+                console.note(text.trim_end_matches('\n'));
+            }
+            Event::Retrying { session, attempt, wait_ms, error } if session == id => {
+                self.break_line(console);
+                let seconds = i64::try_from(wait_ms.div_ceil(1000)).unwrap_or(i64::MAX);
+                let text = console.say(
+                    "cli-retrying",
+                    &[
+                        ("attempt", Arg::from(i64::from(*attempt))),
+                        ("seconds", Arg::from(seconds)),
+                        ("detail", Arg::from(error.message.as_str())),
+                    ],
+                );
+                console.note(&text);
+            }
+            Event::ProviderSwitched { session, from, to, reason } if session == id => {
+                self.break_line(console);
+                let text = console.say(
+                    "cli-switched",
+                    &[
+                        ("from", Arg::from(from.as_str())),
+                        ("to", Arg::from(to.as_str())),
+                        ("detail", Arg::from(reason.as_str())),
+                    ],
+                );
+                console.note(&text);
+            }
+            Event::Fault { detail, .. } => console.problem(detail),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, end: &TurnEnd, console: &mut Console) {
+        if self.is_json {
+            let mut line = serde_json::to_value(end).unwrap_or(Value::Null);
+            if let Value::Object(fields) = &mut line {
+                fields.insert("type".into(), "turn_end".into());
+            }
+            console.data(&line.to_string());
+            return;
+        }
+        self.break_line(console);
+        if let Some(error) = &end.error {
+            console.problem(&error.message);
+        }
+        let key = match end.outcome {
+            TurnOutcome::Done | TurnOutcome::Failed => None,
+            TurnOutcome::Denied => Some("cli-turn-denied"),
+            TurnOutcome::Stopped => Some("cli-turn-stopped"),
+            TurnOutcome::Limit => Some("cli-turn-limit"),
+        };
+        if let Some(key) = key {
+            let text = console.say(key, &[("session", Arg::from(end.session_id.as_str()))]);
+            console.problem(&text);
+        }
+    }
+
+    fn break_line(&mut self, console: &mut Console) {
+        if self.is_mid_line {
+            console.text("\n");
+            self.is_mid_line = false;
+        }
+    }
+}
+
+/// The machine-readable form of an event of this session; `None` for what the format does not carry.
+fn json_line(id: &SessionId, event: &Event) -> Option<Value> {
+    match event {
+        Event::Streamed { session, event, .. } if session == id => serde_json::to_value(event).ok(),
+        Event::StateChanged { session, state } if session == id => Some(json!({"type": "state", "state": state})),
+        Event::CallChanged(call) if call.session == *id => {
+            let result = call.result.as_ref()?;
+            let (verdict, decider): (Option<Verdict>, Option<Decider>) = (call.verdict, call.decider);
+            Some(json!({"type": "tool_result", "toolResult": result, "verdict": verdict, "decider": decider}))
+        }
+        Event::ProviderSwitched { session, from, to, reason } if session == id => {
+            Some(json!({"type": "provider_switched", "from": from, "to": to, "reason": reason}))
+        }
+        Event::Retrying { session, attempt, wait_ms, error } if session == id => {
+            Some(json!({"type": "retrying", "attempt": attempt, "waitMs": wait_ms, "error": error}))
+        }
+        _ => None,
+    }
+}
+
+fn call_line(call: &CallRecord, console: &Console) -> Option<String> {
+    let key = match call.status {
+        CallStatus::Pending | CallStatus::Waiting | CallStatus::Running => return None,
+        CallStatus::Succeeded => "cli-call-succeeded",
+        CallStatus::Failed => "cli-call-failed",
+        CallStatus::Denied => "cli-call-denied",
+        CallStatus::Cancelled => "cli-call-cancelled",
+        CallStatus::Unknown => "cli-call-unknown",
+    };
+    let target = call.target.as_deref().unwrap_or_default();
+    let detail = call.result.as_ref().and_then(|result| result.error.as_deref()).unwrap_or_default();
+    let args =
+        [("tool", Arg::from(call.call.name.as_str())), ("target", Arg::from(target)), ("detail", Arg::from(detail))];
+    Some(console.say(key, &args))
+}
+
+fn exit_of(outcome: TurnOutcome) -> Exit {
+    match outcome {
+        TurnOutcome::Done => Exit::Done,
+        TurnOutcome::Failed => Exit::Failed,
+        TurnOutcome::Denied | TurnOutcome::Limit => Exit::Denied,
+        TurnOutcome::Stopped => Exit::Interrupted,
+    }
+}

@@ -1,0 +1,45 @@
+//! How a command ended, as the process says it.
+
+use std::process::ExitCode;
+
+/// The exit codes of every command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// Failed.
+    Failed,
+    /// Bad usage.
+    Usage,
+    /// Denied, or stopped at a limit.
+    Denied,
+    /// Interrupted.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Denied => 3,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// From the number; an unknown one is a failure.
+    pub fn from_code(code: u8) -> Self {
+        [Self::Done, Self::Usage, Self::Denied, Self::Interrupted]
+            .into_iter()
+            .find(|exit| exit.code() == code)
+            .unwrap_or(Self::Failed)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

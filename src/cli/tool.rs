@@ -1,0 +1,71 @@
+//! `nod tool`: one call through the gate.
+
+use serde_json::Value;
+
+use crate::engine::{Handle, Inbox};
+use crate::ir::{Code, ToolCall};
+use crate::lang::Arg;
+use crate::port::{Command, Event};
+
+use super::approve;
+use super::args::ToolArgs;
+use super::console::Console;
+use super::exec::{folders, gate_options, send};
+use super::exit::Exit;
+
+/// Runs the call and prints its result object on one line.
+pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
+    let raw = if args.arguments == "-" {
+        console
+            .read_input()
+            .map_err(|error| console.say("cli-bad-input", &[("detail", Arg::from(error.to_string()))]))?
+    } else {
+        args.arguments.clone()
+    };
+    let mut session = engine.new_session();
+    session.folders = folders(&args.gate, console);
+    let call = ToolCall {
+        id: engine.new_call_id(),
+        name: args.name.clone(),
+        args: Value::Null,
+        iteration: 0,
+        timestamp: session.created_at,
+        raw_args: Some(raw),
+        parse_error: None,
+    };
+    let id = call.id.clone();
+    let session_id = session.id.clone();
+    console.stop_on_departure(engine, &session_id);
+    let options = gate_options(&args.gate);
+    send(engine, Command::RunTool { session: Box::new(session), call, options }, console)?;
+    loop {
+        let Some(event) = inbox.wait() else { return Err(console.say("cli-engine-ended", &[])) };
+        match event {
+            Event::ConfirmAsked(request) if request.session == session_id => {
+                approve::answer(&request, args.gate.approve, engine, console)?;
+            }
+            Event::CallOutput { session, text, .. } if session == session_id => {
+                console.note(text.trim_end_matches('\n'));
+            }
+            Event::ToolEnded { call, result, .. } if call.call.id == id => {
+                console.data(&result.result.to_string());
+                return Ok(exit_of(result.success, result.code()));
+            }
+            Event::Fault { detail, .. } => return Err(detail),
+            _ => {}
+        }
+    }
+}
+
+/// 3 when a yes was missing, 130 when the person stopped it, 1 for every other refusal and failure.
+fn exit_of(is_success: bool, code: Option<&str>) -> Exit {
+    if is_success {
+        Exit::Done
+    } else if code == Some(Code::ConfirmationRejected.as_str()) {
+        Exit::Denied
+    } else if code == Some(Code::Cancelled.as_str()) {
+        Exit::Interrupted
+    } else {
+        Exit::Failed
+    }
+}

@@ -1,0 +1,84 @@
+//! What is stored, for reading only: command lines that look and do not touch, beside a running window.
+
+use std::path::Path;
+
+use crate::ir::{Clock, Error, MessageRecord, Session, SessionId};
+use crate::port::{SearchHit, Settings};
+use crate::store::{SessionExport, Store, StoreError};
+
+/// A stored data folder, opened for reading.
+pub struct Archive {
+    store: Store,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Archive {
+    /// Opens the data folder; `None` when nothing has been stored there yet.
+    ///
+    /// # Errors
+    /// When there is a database that cannot be read.
+    pub fn open(data_dir: &Path, clock: Clock) -> Result<Option<Self>, Error> {
+        let store = match Store::open_read_only(data_dir, clock) {
+            Ok(store) => store,
+            Err(StoreError::Missing { .. }) => return Ok(None),
+            Err(_) if !data_dir.exists() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .map_err(|error| Error::new(crate::ir::ErrorCode::Unknown, format!("no runtime: {error}")))?;
+        Ok(Some(Self { store, runtime }))
+    }
+
+    /// All sessions, newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn sessions(&self) -> Result<Vec<Session>, Error> {
+        Ok(self.runtime.block_on(self.store.list_sessions())?)
+    }
+
+    /// The shown branch of a session, oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn messages(&self, session: &SessionId) -> Result<Vec<MessageRecord>, Error> {
+        Ok(self.runtime.block_on(self.store.branch(session))?)
+    }
+
+    /// One session whole.
+    ///
+    /// # Errors
+    /// When the database cannot be read or has no such session.
+    pub fn export(&self, session: &SessionId) -> Result<SessionExport, Error> {
+        Ok(self.runtime.block_on(self.store.export(session))?)
+    }
+
+    /// Where a text stands.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn search(&self, text: &str, limit: usize) -> Result<Vec<SearchHit>, Error> {
+        let hits = self.runtime.block_on(self.store.search(text, limit))?;
+        Ok(hits
+            .into_iter()
+            .map(|hit| SearchHit { session: hit.session, title: hit.title, message: hit.message, snippet: hit.snippet })
+            .collect())
+    }
+
+    /// The settings.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn settings(&self) -> Result<Settings, Error> {
+        Ok(Settings::from_stored(&self.runtime.block_on(self.store.settings())?).0)
+    }
+
+    /// What SQLite finds wrong with the database; empty when nothing is.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn integrity_problems(&self) -> Result<Vec<String>, Error> {
+        Ok(self.runtime.block_on(self.store.integrity_check())?)
+    }
+}

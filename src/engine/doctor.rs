@@ -1,0 +1,126 @@
+//! What is wrong on this computer and how to mend it: every check is really made, nothing is assumed.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::ir::Clock;
+use crate::port::Settings;
+
+use super::archive::Archive;
+use super::lookup::check_health;
+use super::provider::ProviderSource;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// What was looked at; the key of its name in the language files is `doctor-` and this.
+    pub subject: &'static str,
+    /// How it is.
+    pub health: Health,
+    /// The fact itself: a path, a version, an error.
+    pub detail: String,
+    /// How to mend it: a key of the language files.
+    pub remedy: Option<&'static str>,
+}
+
+/// How something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// As it should be.
+    Good,
+    /// Not there, and not needed.
+    Absent,
+    /// Needed and broken.
+    Broken,
+}
+
+/// Looks at everything.
+pub fn examine(data_dir: &Path, settings: &Settings, providers: &dyn ProviderSource, clock: Clock) -> Vec<Finding> {
+    let mut findings = vec![data_folder(data_dir), database(data_dir, clock)];
+    for id in providers.ids(settings) {
+        findings.push(match check_health(providers, &id, None, settings) {
+            Ok(greeting) => good("provider", format!("{id}: {greeting}")),
+            Err(error) => absent("provider", format!("{id}: {}", error.message), "doctor-mend-provider"),
+        });
+    }
+    findings.push(confinement());
+    findings.push(display());
+    findings.push(dialog());
+    findings
+}
+
+fn good(subject: &'static str, detail: impl Into<String>) -> Finding {
+    Finding { subject, health: Health::Good, detail: detail.into(), remedy: None }
+}
+
+fn absent(subject: &'static str, detail: impl Into<String>, remedy: &'static str) -> Finding {
+    Finding { subject, health: Health::Absent, detail: detail.into(), remedy: Some(remedy) }
+}
+
+fn broken(subject: &'static str, detail: impl Into<String>, remedy: &'static str) -> Finding {
+    Finding { subject, health: Health::Broken, detail: detail.into(), remedy: Some(remedy) }
+}
+
+fn data_folder(data_dir: &Path) -> Finding {
+    let shown = data_dir.display();
+    if !data_dir.exists() {
+        return absent("data-folder", shown.to_string(), "doctor-mend-no-data-folder");
+    }
+    match tempfile::tempfile_in(data_dir) {
+        Ok(_) => good("data-folder", shown.to_string()),
+        Err(error) => broken("data-folder", format!("{error}: {shown}"), "doctor-mend-data-folder"),
+    }
+}
+
+fn database(data_dir: &Path, clock: Clock) -> Finding {
+    let checked = Archive::open(data_dir, clock).and_then(|archive| match archive {
+        Some(archive) => archive.integrity_problems().map(Some),
+        None => Ok(None),
+    });
+    match checked {
+        Ok(None) => absent("database", "", "doctor-mend-no-database"),
+        Ok(Some(problems)) if problems.is_empty() => good("database", "integrity_check: ok"),
+        Ok(Some(problems)) => broken("database", problems.join("; "), "doctor-mend-database"),
+        Err(error) => broken("database", error.message, "doctor-mend-database"),
+    }
+}
+
+/// Commands are not confined yet: they stay off unless the person says otherwise.
+fn confinement() -> Finding {
+    absent("confinement", "unconfined", "doctor-mend-confinement")
+}
+
+fn display() -> Finding {
+    if cfg!(any(windows, target_os = "macos")) {
+        return good("display", "");
+    }
+    let set = ["WAYLAND_DISPLAY", "DISPLAY"].iter().find_map(|name| {
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
+        Some(format!("{name}={value}"))
+    });
+    match set {
+        Some(display) => good("display", display),
+        None => absent("display", "", "doctor-mend-display"),
+    }
+}
+
+/// The folder dialog: the desktop's portal, else `zenity`. A path can always be typed.
+fn dialog() -> Finding {
+    if cfg!(any(windows, target_os = "macos")) {
+        return good("dialog", "");
+    }
+    let on_path = |name: &str| {
+        std::env::var_os("PATH")
+            .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+    };
+    if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some() {
+        good("dialog", "xdg-desktop-portal")
+    } else if on_path("zenity") {
+        good("dialog", "zenity")
+    } else {
+        absent("dialog", "", "doctor-mend-dialog")
+    }
+}

@@ -1,0 +1,46 @@
+//! Questions without a session: the tools there are, a provider's models, whether it can be reached.
+
+use crate::ir::{Error, ErrorCode, ModelInfo, ToolDef};
+use crate::port::Settings;
+
+use super::provider::ProviderSource;
+
+/// Every tool that there is, as models are told of it.
+pub fn tool_definitions() -> Vec<ToolDef> {
+    crate::tool::all().iter().map(|tool| tool.definition()).collect()
+}
+
+/// A provider's models, as it lists them itself. Waits.
+///
+/// # Errors
+/// When there is no such provider or it cannot be reached.
+pub fn list_models(
+    source: &dyn ProviderSource,
+    id: &str,
+    base_url: Option<&str>,
+    settings: &Settings,
+) -> Result<Vec<ModelInfo>, Error> {
+    let provider = source.provider(id, base_url, settings)?;
+    runtime()?.block_on(provider.list_models())
+}
+
+/// What a provider says of itself, for example its version. Waits.
+///
+/// # Errors
+/// When there is no such provider or it cannot be reached.
+pub fn check_health(
+    source: &dyn ProviderSource,
+    id: &str,
+    base_url: Option<&str>,
+    settings: &Settings,
+) -> Result<String, Error> {
+    let provider = source.provider(id, base_url, settings)?;
+    runtime()?.block_on(provider.health_check())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(ErrorCode::Unknown, format!("The runtime could not be started: {error}")))
+}
