@@ -1,5 +1,8 @@
 //! `nod`: the window, or a command without one. Started as `nod __run` it is the helper stage of an approved command.
 
+#[cfg(feature = "gui")]
+mod desktop;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -9,6 +12,19 @@ fn main() -> ExitCode {
     let arguments = nod::cli::arguments();
     match &arguments.command {
         Some(task) => nod::cli::run(&arguments, task),
-        None => nod::cli::no_window(&arguments),
+        None => open_window(&arguments),
     }
+}
+
+#[cfg(feature = "gui")]
+fn open_window(arguments: &nod::cli::Arguments) -> ExitCode {
+    match nod::cli::data_dir(arguments) {
+        Ok(folder) => desktop::open(folder),
+        Err(problem) => nod::cli::report(&problem),
+    }
+}
+
+#[cfg(not(feature = "gui"))]
+fn open_window(arguments: &nod::cli::Arguments) -> ExitCode {
+    nod::cli::no_window(arguments)
 }

@@ -57,6 +57,21 @@ pub fn no_window(arguments: &Arguments) -> ExitCode {
     Exit::Usage.into()
 }
 
+/// Says what went wrong where there is no window to say it.
+pub fn report(problem: &str) -> ExitCode {
+    if let Ok(mut console) = Console::of_process(Lang::new(Locale::system()), false) {
+        console.problem(problem);
+    }
+    Exit::Failed.into()
+}
+
+/// Says that no window can be opened here, and what works instead.
+pub fn report_no_display(detail: &str) -> ExitCode {
+    let lang = Lang::new(Locale::system());
+    let text = lang.format("cli-no-display", &[("detail", detail.into())]);
+    report(&text)
+}
+
 /// Does a task in this process, or hands it to the running one.
 pub fn run(arguments: &Arguments, task: &Task) -> ExitCode {
     if let Task::Completions { shell } = task {

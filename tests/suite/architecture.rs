@@ -89,7 +89,8 @@ fn rooms_name_only_the_rooms_they_may() {
     let arrows: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
     let mut problems = Vec::new();
     for source in sources() {
-        if source.room == "lib" || source.room == "main" {
+        // The binary brings a front end and the engine together; the library's root lists the rooms.
+        if ["lib", "main", "desktop"].contains(&source.room.as_str()) {
             continue;
         }
         let Some(allowed) = arrows.get(source.room.as_str()) else {

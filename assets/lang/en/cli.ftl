@@ -3,6 +3,7 @@
 cli-engine-ended = The engine ended before the answer came. Please try again.
 cli-engine-busy = The engine has too much to do to take this. Please try again.
 cli-no-window = This build has no window. `nod --help` shows what it can do.
+cli-no-display = The window cannot be opened here: { $detail }. It needs a display (DISPLAY or WAYLAND_DISPLAY) with OpenGL. Without one, use the command line: `nod --help`.
 cli-folder-taken = Another Nod uses this data folder and cannot take this command ({ $detail }). Close it, or choose another folder with --data-dir.
 cli-bad-input = Standard input cannot be read as text: { $detail }
 cli-empty-prompt = The prompt is empty. Say what you want, for example: nod exec "list the files here" --folder .

@@ -3,6 +3,7 @@
 cli-engine-ended = 还没等到结果，引擎就结束了。请再试一次。
 cli-engine-busy = 引擎正忙，暂时无法接受这条命令。请稍后再试。
 cli-no-window = 此版本不含窗口。用 `nod --help` 查看可用的命令。
+cli-no-display = 无法在此打开窗口：{ $detail }。窗口需要支持 OpenGL 的图形显示（DISPLAY 或 WAYLAND_DISPLAY）。没有显示时请使用命令行：`nod --help`。
 cli-folder-taken = 另一个 Nod 正在使用这个数据目录，无法接受这条命令（{ $detail }）。请先关闭它，或用 --data-dir 指定其他目录。
 cli-bad-input = 无法把标准输入当作文本读取：{ $detail }
 cli-empty-prompt = 提示为空。请说明要做什么，例如：nod exec "列出这里的文件" --folder .
