@@ -12,9 +12,9 @@ mod spec;
 #[cfg(unix)]
 mod channel;
 #[cfg(unix)]
-mod helper;
-#[cfg(unix)]
 mod run;
+#[cfg(unix)]
+mod stage;
 #[cfg(unix)]
 mod tree;
 
@@ -23,9 +23,9 @@ pub use environment::{PRIVATE_FOLDER, environment};
 pub use spec::{CommandOutcome, CommandSpec, Ending, SandboxError, signal_name};
 
 #[cfg(unix)]
-pub use helper::helper_main;
-#[cfg(unix)]
 pub use run::run;
+#[cfg(unix)]
+pub use stage::helper_main;
 
 /// The hidden first argument that starts this program as the helper stage.
 pub const HELPER_ARGUMENT: &str = "__run";
