@@ -74,6 +74,8 @@ pub(super) enum Arrival {
 const FRAME_MS: u64 = 33;
 /// How long `logic` may take events.
 const DRAIN_BUDGET: Duration = Duration::from_millis(4);
+/// How long after a composition its last key may still come, in milliseconds.
+const COMPOSITION_TAIL_MS: u64 = 60;
 /// How long opening waits for the settings, so that the first frame already has them.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
@@ -96,6 +98,8 @@ pub struct Window {
     may_close: bool,
     place: Option<WindowPlace>,
     rows_day: i64,
+    /// Whether an input method composes.
+    composes: bool,
 }
 
 /// Asks for frames, at most 30 a second however many events come.
@@ -199,6 +203,7 @@ impl Window {
             may_close: false,
             place: None,
             rows_day: 0,
+            composes: false,
         }
     }
 
@@ -219,6 +224,11 @@ impl Window {
     /// Does what a person would do, for tests.
     pub fn act(&mut self, intent: Intent) {
         self.outbox.push_back(intent);
+    }
+
+    /// Lets the start have failed, for tests.
+    pub fn fail(&mut self, fault: StartFault) {
+        self.state.fail_start(fault);
     }
 
     /// Uses an engine that runs already, for tests.
@@ -476,10 +486,13 @@ impl Window {
         let now = (self.clock)();
         self.wake.frame_drawn();
         let theme = Theme::of(ui.ctx());
-        let was_composing = self.view.is_composing;
-        let is_composing = ui.input(|input| composer::composes_after(&input.events, was_composing));
-        // Until the frame is over the old answer holds too: the key that ends a composition comes with it.
-        self.view.is_composing = was_composing || is_composing;
+        let was_composing = self.composes;
+        self.composes = ui.input(|input| composer::composes_after(&input.events, was_composing));
+        if was_composing && !self.composes {
+            self.view.composed_at = Some(now);
+        }
+        let ended_just_now = self.view.composed_at.is_some_and(|at| now.since(at) < COMPOSITION_TAIL_MS);
+        self.view.is_composing = was_composing || self.composes || ended_just_now;
         let mut scene = Scene {
             state: &self.state,
             lang: &self.lang,
@@ -490,7 +503,6 @@ impl Window {
             outbox: &mut self.outbox,
         };
         layout::show(ui, &mut scene, &mut self.view);
-        self.view.is_composing = is_composing;
         if !self.outbox.is_empty() {
             let ctx = ui.ctx().clone();
             self.apply_outbox(&ctx, now);

@@ -88,8 +88,12 @@ fn keep_focus(ui: &Ui, view: &mut ViewState, has_modal: bool) {
         view.focus_before_modal = ui.memory(egui::Memory::focused);
     }
     if !has_modal && view.had_modal {
-        let back = view.focus_before_modal.take().unwrap_or_else(composer::message_id);
+        view.focus_back = Some((view.focus_before_modal.take().unwrap_or_else(composer::message_id), 2));
+    }
+    if let Some((back, frames)) = view.focus_back.take().filter(|_| !has_modal) {
         ui.memory_mut(|memory| memory.request_focus(back));
+        view.focus_back = (frames > 1).then_some((back, frames - 1));
+        ui.ctx().request_repaint();
     }
     view.had_modal = has_modal;
 }
@@ -133,9 +137,9 @@ fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         view.renaming = Some((session.id.clone(), session.title.clone()));
     }
     let focused = ui.memory(egui::Memory::focused);
-    if focused.is_none() || scene.state.settings_page.is_some() {
+    if !ui.ctx().text_edit_focused() {
         let asks = ui.input(|input| input.events.iter().any(|event| matches!(event, Event::Text(text) if text == "?")));
-        if asks && !ui.ctx().text_edit_focused() {
+        if asks {
             scene.push(Intent::Open(Panel::Shortcuts));
         }
     }

@@ -51,10 +51,14 @@ pub struct ViewState {
     pub scroll_to: Option<MessageId>,
     /// What had the keyboard before a modal took it.
     pub focus_before_modal: Option<Id>,
+    /// What gets the keyboard back, and for how many more frames: the layer of a modal outlives it by one.
+    pub focus_back: Option<(Id, u8)>,
     /// Whether a modal was drawn in the last frame.
     pub had_modal: bool,
-    /// Whether an input method composes.
+    /// Whether an input method composes, or did a moment ago: the key that ended it may come late.
     pub is_composing: bool,
+    /// When a composition ended.
+    pub composed_at: Option<UnixMs>,
 }
 
 /// The composer's box between frames.

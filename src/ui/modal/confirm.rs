@@ -29,6 +29,18 @@ const LABEL_WIDTH: f32 = 88.0;
 const PART_BYTES: usize = 192 * 1024;
 const MOST_WORDS_HEIGHT: f32 = 66.0;
 
+/// Keys of this frame that mean something here.
+#[derive(Debug, Clone, Copy)]
+struct Pressed {
+    ctrl_enter: bool,
+    is_composing: bool,
+}
+
+/// The field of a refusal.
+fn reason_id() -> Id {
+    Id::unique("deny reason")
+}
+
 /// What the modal remembers of the question that it shows.
 #[derive(Debug, Default)]
 pub struct ConfirmView {
@@ -110,6 +122,12 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let width = if view.confirm.is_wide { room.x - 32.0 } else { WIDTH };
     let theme = scene.theme;
     let confirm = &mut view.confirm;
+    // Taken before anything with the keyboard sees it: a focused button would take Enter for a click.
+    let writes_reason = ui.memory(|memory| memory.has_focus(reason_id()));
+    let pressed = Pressed {
+        ctrl_enter: !writes_reason && takes_ctrl_enter(ui) && !is_composing,
+        is_composing,
+    };
     let outcome = super::show(ui, theme, "confirm", width, |ui| {
         let name = scene.lang.text(sentence::title_key(request));
         ui.ctx().accesskit_node_builder(ui.unique_id(), |node| {
@@ -129,7 +147,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             words(ui, scene, request);
             reason_field(ui, scene, confirm, request, is_composing);
         });
-        let answered = foot(ui, scene, confirm, request, is_composing);
+        let answered = foot(ui, scene, confirm, request, pressed);
         let drawn = ui.cursor().top() - top;
         let rest = drawn - preview_height;
         if (rest - confirm.rest_height).abs() > 0.5 {
@@ -289,6 +307,7 @@ fn target_job(scene: &Scene<'_>, target: &str, folder: Option<&str>) -> LayoutJo
 fn badges(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
     let lang = scene.lang;
     ui.horizontal_top(|ui| {
+        ui.spacing_mut().interact_size.y = 20.0;
         let label = lang.text("confirm-fact-state");
         let (rect, response) = ui.allocate_exact_size(vec2(LABEL_WIDTH, 22.0), egui::Sense::hover());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, label));
@@ -442,7 +461,7 @@ fn reason_field(
 ) {
     let Some(reason) = &mut confirm.reason else { return };
     ui.add_space(space::M);
-    let id = Id::unique("deny reason");
+    let id = reason_id();
     let has_focus = ui.memory(|memory| memory.has_focus(id));
     let mut sends = false;
     if has_focus && !is_composing {
@@ -495,7 +514,7 @@ fn foot(
     scene: &mut Scene<'_>,
     confirm: &mut ConfirmView,
     request: &ConfirmRequest,
-    is_composing: bool,
+    pressed: Pressed,
 ) -> Option<Intent> {
     let lang = scene.lang;
     let is_open = scene.state.confirms.is_open(scene.now);
@@ -524,15 +543,15 @@ fn foot(
             if !request.rule_proposals.is_empty() {
                 let button = Button::secondary(lang.text("confirm-allow-session")).trailing(Icon::ChevronDown);
                 let button = ui.add(button);
-                let opened = menu(&button, 420.0, |ui| rules(ui, scene, request, is_composing));
+                let opened = menu(&button, 420.0, |ui| rules(ui, scene, request, pressed));
                 if let Some(intent) = opened.and_then(|opened| opened.inner) {
                     chosen = Some(intent);
                 }
             }
         });
     });
-    if chosen.is_none() && !is_composing {
-        chosen = keys(ui, confirm, request);
+    if chosen.is_none() && !pressed.is_composing {
+        chosen = keys(ui, confirm, request, pressed);
     }
     if !is_open {
         // The guard itself is in the state; here it only keeps early keys from falling through to anything else.
@@ -541,7 +560,7 @@ fn foot(
     chosen
 }
 
-fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest) -> Option<Intent> {
+fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest, pressed: Pressed) -> Option<Intent> {
     if egui::Popup::is_any_open(ui.ctx()) {
         return None;
     }
@@ -552,11 +571,11 @@ fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest) -> Option<
         }
         return Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
     }
-    takes_ctrl_enter(ui).then(|| Intent::AllowOnce(request.id.clone()))
+    pressed.ctrl_enter.then(|| Intent::AllowOnce(request.id.clone()))
 }
 
 /// The rules that may be made, narrow to broad, each with what it would have allowed.
-fn rules(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest, is_composing: bool) -> Option<Intent> {
+fn rules(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest, pressed: Pressed) -> Option<Intent> {
     let mut chosen = None;
     menu_heading(ui, scene.lang.text("confirm-rules-heading"));
     for (index, scope) in request.rule_proposals.iter().enumerate() {
@@ -571,7 +590,7 @@ fn rules(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest, is_composing:
             )
         });
         let row = rule_row(ui, scene, &sentence, dry_run.as_deref().unwrap_or_default());
-        let by_keys = row.has_focus() && !is_composing && takes_ctrl_enter(ui);
+        let by_keys = row.has_focus() && pressed.ctrl_enter;
         if approves(ui, &row) || by_keys {
             chosen = Some(Intent::AllowInSession { confirm: request.id.clone(), proposal: index });
         }

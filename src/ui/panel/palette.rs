@@ -48,7 +48,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                 .hint(name)
                 .icon(Icon::Search)
                 .width(ui.available_width())
-                .id(Id::unique("palette"));
+                .id(Id::unique("palette query"));
             let response = ui.add(field);
             if !palette.is_open || !response.has_focus() {
                 response.request_focus();

@@ -121,8 +121,12 @@ pub const THINKING: [ThinkingLevel; 6] = [
 fn thinking(ui: &mut Ui, scene: &mut Scene<'_>, is_roomy: bool) {
     let Some(level) = scene.state.current().map(|session| session.thinking) else { return };
     let name = scene.lang.format("top-thinking", &[("level", Arg::from(scene.lang.text(thinking_key(level))))]);
-    let text = if is_roomy { scene.lang.text(thinking_key(level)) } else { "" };
-    let chip = ui.add(Chip::new(text).icon(Icon::Brain).name(&name)).on_hover_text(name.as_str());
+    let chip = if is_roomy {
+        let text = scene.lang.text(thinking_key(level));
+        ui.add(Chip::new(text).icon(Icon::Brain).name(&name)).on_hover_text(name.as_str())
+    } else {
+        ui.add(IconButton::new(Icon::Brain, &name))
+    };
     let chosen = menu(&chip, 180.0, |ui| {
         menu_heading(ui, scene.lang.text("top-thinking-heading"));
         let mut chosen = None;

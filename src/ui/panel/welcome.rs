@@ -89,26 +89,32 @@ fn row(ui: &mut Ui, scene: &Scene<'_>, row: &Row<'_>) -> Option<Response> {
     let top = ui.cursor().min;
     let width = ui.available_width();
     let padding = vec2(space::L, space::M);
-    // The button first: the words take the room that it leaves.
-    let mut button_rect = Rect::from_min_size(pos2(top.x + width - padding.x, top.y), vec2(0.0, 0.0));
+    let left = top.x + padding.x + size::ICON + space::M;
+    let id = ui.scope_id().with(("welcome row", row.title));
+    // The height that the words took in the last frame: the button stands in its middle.
+    let known: f32 = ui.data(|data| data.get_temp(id)).unwrap_or(68.0);
+    let mut button_left = top.x + width - padding.x;
     let mut response = None;
     if let Some((kind, text)) = row.button {
-        let place = Rect::from_min_size(top, vec2(width - padding.x, 68.0));
+        let place = Rect::from_min_size(top, vec2(width - padding.x, known));
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).layout(Layout::right_to_left(Align::Center)));
         let name = format!("{text}, {}", row.title);
         let is_short = scene.lang.text("welcome-start") == text || scene.lang.text("welcome-choose") == text;
         let button = Button::new(kind, text);
         response = Some(child.add(if is_short { button.name(&name) } else { button }));
-        button_rect = child.min_rect();
+        button_left = child.min_rect().left();
     }
-    let left = top.x + padding.x + size::ICON + space::M;
-    let text_width = (button_rect.left() - left - space::M).max(80.0);
+    let text_width = (button_left - left - space::M).max(80.0);
     let text_rect = Rect::from_min_size(pos2(left, top.y + padding.y), vec2(text_width, 44.0));
     let mut words = ui.new_child(UiBuilder::new().max_rect(text_rect).layout(Layout::top_down(Align::Min)));
     words.spacing_mut().item_spacing.y = 0.0;
     words.label(scene.theme.rich(row.title, Type::ControlMedium, colors.text));
     words.label(scene.theme.rich(row.detail, Type::Control, colors.dim));
     let height = (words.min_rect().height() + 2.0 * padding.y).max(68.0);
+    if (height - known).abs() > 0.5 {
+        ui.data_mut(|data| data.insert_temp(id, height));
+        ui.ctx().request_discard("a row of the welcome found its height");
+    }
     let color = if row.is_good { colors.accent } else { colors.dim };
     row.icon.paint_at(ui.painter(), pos2(top.x + padding.x + 8.0, top.y + height / 2.0), size::ICON, color);
     ui.advance_cursor_after_rect(Rect::from_min_size(top, vec2(width, height)));

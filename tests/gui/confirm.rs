@@ -1,0 +1,202 @@
+//! The question about one call, by keyboard and by mouse.
+
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable as _;
+use nod::ir::{ConfirmId, Decider};
+use nod::port::{Answer, Command, Event};
+
+use crate::support::{Stage, question};
+
+fn asked() -> Stage {
+    let mut stage = Stage::open();
+    stage.tell(Event::ConfirmAsked(Box::new(question("q", "export const port = 8080;\n"))));
+    stage.settle();
+    stage
+}
+
+fn ready() -> Stage {
+    let mut stage = asked();
+    stage.pass(600);
+    stage.settle();
+    stage.commands();
+    stage
+}
+
+fn answers(stage: &mut Stage) -> Vec<Answer> {
+    stage
+        .sent()
+        .into_iter()
+        .map(|command| match command {
+            Command::Answer { confirm, answer, decider } => {
+                assert_eq!((confirm, decider), (ConfirmId::new("q"), Decider::Person));
+                answer
+            }
+            other => panic!("not an answer: {other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn deny_has_the_keyboard_and_plain_enter_denies() {
+    let mut stage = ready();
+    assert!(stage.harness.get_by_label("Deny").is_focused());
+    stage.harness.key_press(Key::Enter);
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::Deny { reason: String::new() }]);
+}
+
+#[test]
+fn ctrl_enter_allows_once_and_only_after_the_guard() {
+    let mut stage = asked();
+    stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    stage.settle();
+    assert_eq!(answers(&mut stage), []);
+    stage.pass(600);
+    stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
+}
+
+#[test]
+fn a_click_allows_once_and_not_before_the_guard() {
+    let mut stage = asked();
+    stage.harness.get_by_label("Allow once").click();
+    stage.settle();
+    assert_eq!(answers(&mut stage), []);
+    stage.pass(600);
+    stage.settle();
+    stage.harness.get_by_label("Allow once").click();
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
+}
+
+#[test]
+fn escape_denies() {
+    let mut stage = ready();
+    stage.harness.key_press(Key::Escape);
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::Deny { reason: String::new() }]);
+}
+
+#[test]
+fn plain_enter_and_space_never_approve_even_where_allow_has_the_keyboard() {
+    for key in [Key::Enter, Key::Space] {
+        let mut stage = ready();
+        stage.harness.get_by_label("Allow once").focus();
+        stage.settle();
+        assert!(stage.harness.get_by_label("Allow once").is_focused());
+        stage.harness.key_press(key);
+        stage.settle();
+        assert_eq!(answers(&mut stage), [], "{key:?}");
+    }
+}
+
+#[test]
+fn a_refusal_carries_the_persons_words() {
+    let mut stage = ready();
+    stage.harness.get_by_label("Deny and say why").click();
+    stage.settle();
+    stage.harness.get_by_label("Reason").type_text("use TOML instead");
+    stage.settle();
+    // In the field of a refusal not even Ctrl+Enter approves.
+    stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::Deny { reason: "use TOML instead".to_owned() }]);
+}
+
+#[test]
+fn deny_and_stop_ends_the_turn() {
+    let mut stage = ready();
+    stage.harness.get_by_label("Deny and say why").click();
+    stage.settle();
+    stage.harness.get_by_label("Deny and stop").click();
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::DenyAndStop]);
+}
+
+#[test]
+fn a_rule_is_chosen_from_sentences_with_a_dry_run() {
+    let mut stage = ready();
+    stage.harness.get_by_label("Allow in this session").click();
+    stage.settle();
+    stage.harness.get_by_label_contains("would have allowed 4 of the last 9 calls").click();
+    stage.settle();
+    let scope = question("q", "").rule_proposals[1].clone();
+    assert_eq!(answers(&mut stage), [Answer::AllowInSession { scope }]);
+}
+
+#[test]
+fn it_shows_what_the_program_knows_and_labels_the_models_words() {
+    let stage = ready();
+    let texts = stage.texts().join("\n");
+    for part in [
+        "Create a file?",
+        "~/projects/web/src/config.ts",
+        "qwen3:8b · “Config module”",
+        "medium risk",
+        "The model says: “I move the settings.”",
+    ] {
+        assert!(texts.contains(part), "{part:?} is missing in:\n{texts}");
+    }
+}
+
+#[test]
+fn several_questions_say_how_many_and_can_be_looked_through() {
+    let mut stage = asked();
+    stage.tell(Event::ConfirmAsked(Box::new(question("q2", "second"))));
+    stage.settle();
+    assert!(stage.harness.query_by_label("1 of 2 waiting").is_some());
+    stage.harness.get_by_label("Next question").click();
+    stage.settle();
+    assert!(stage.harness.query_by_label("2 of 2 waiting").is_some());
+}
+
+#[test]
+fn the_keyboard_goes_back_where_it_was() {
+    let mut stage = Stage::open();
+    stage.harness.get_by_label("Search chats").focus();
+    stage.settle();
+    stage.tell(Event::ConfirmAsked(Box::new(question("q", "x"))));
+    stage.settle();
+    assert!(stage.harness.get_by_label("Deny").is_focused());
+    stage.pass(600);
+    stage.settle();
+    stage.harness.key_press(Key::Escape);
+    stage.settle();
+    assert!(stage.harness.get_by_label("Search chats").is_focused());
+}
+
+#[test]
+fn keys_do_not_reach_the_window_behind() {
+    let mut stage = ready();
+    stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::N);
+    stage.settle();
+    assert_eq!(stage.sent(), []);
+    assert!(stage.harness.query_by_label("Deny").is_some());
+}
+
+#[test]
+fn deceptive_characters_are_told_in_red_words() {
+    let mut stage = Stage::open();
+    stage.tell(Event::ConfirmAsked(Box::new(question("q", "safe\u{202E}txt.exe"))));
+    stage.settle();
+    assert!(stage.harness.query_by_label_contains("invisible or look like others").is_some());
+}
+
+#[test]
+fn five_megabytes_are_prepared_in_parts_and_the_end_is_there() {
+    let mut content = "0123456789 abcdefghijklmnopqrstuvwxyz\n".repeat(140_000);
+    content.push_str("the very end");
+    let mut stage = Stage::open();
+    stage.tell(Event::ConfirmAsked(Box::new(question("q", &content))));
+    for _ in 0..60 {
+        stage.harness.step();
+    }
+    stage.harness.get_by_label("Preview").focus();
+    stage.settle();
+    stage.harness.key_press(Key::End);
+    stage.settle();
+    let shapes = format!("{:?}", stage.harness.output().shapes);
+    assert!(shapes.contains("the very end"), "the last line is not drawn");
+    assert!(!shapes.contains("\"0123456789 abcdefghijklmnopqrstuvwxyz\" 1"), "only rows in sight are drawn");
+}
