@@ -158,11 +158,10 @@ fn up_in_an_empty_box_edits_the_last_message() {
     stage.harness.key_press(Key::Enter);
     stage.settle();
     let message = MessageId::new("m1");
-    assert_eq!(stage.sent(), [Command::EditMessage {
-        session: SessionId::new("s"),
-        message,
-        text: "Read the server".to_owned()
-    }]);
+    assert_eq!(
+        stage.sent(),
+        [Command::EditMessage { session: SessionId::new("s"), message, text: "Read the server".to_owned() }]
+    );
 }
 
 #[test]

@@ -78,10 +78,8 @@ fn a_number_applies_when_it_fits_and_not_before() {
 
 #[test]
 fn the_listed_tools_are_the_tools_there_are() {
-    let there: Vec<_> = nod::tool::all()
-        .iter()
-        .map(|tool| (tool.definition().name, tool.definition().risk_level))
-        .collect();
+    let there: Vec<_> =
+        nod::tool::all().iter().map(|tool| (tool.definition().name, tool.definition().risk_level)).collect();
     let listed: Vec<_> = nod::app::settings::TOOLS.iter().map(|tool| (tool.name.to_owned(), tool.risk)).collect();
     let sorted = |mut list: Vec<(String, nod::ir::RiskLevel)>| {
         list.sort();
@@ -92,14 +90,55 @@ fn the_listed_tools_are_the_tools_there_are() {
 
 /// Words that are the same in every language: names, keys, code.
 const SAME_EVERYWHERE: &[&str] = &[
-    "Nod", "Ollama", "AI", "API", "Markdown", "JSON", "Enter", "Ctrl", "Shift", "Esc", "Tab", "PgUp", "PgDn", "F2", "B", "K",
-    "N", "Q", "F", "num_ctx", "MB", "KB", "GB", "pt", "English", "ollama.com", "run_command", "Apache", "Inter", "Noto",
-    "Sans", "SC", "JetBrains", "Mono", "OFL", "Lucide", "ISC", "Windows", "Program", "Files", "credentials", "Rust",
+    "Nod",
+    "Ollama",
+    "AI",
+    "API",
+    "Markdown",
+    "JSON",
+    "Enter",
+    "Ctrl",
+    "Shift",
+    "Esc",
+    "Tab",
+    "PgUp",
+    "PgDn",
+    "F2",
+    "B",
+    "K",
+    "N",
+    "Q",
+    "F",
+    "num_ctx",
+    "MB",
+    "KB",
+    "GB",
+    "pt",
+    "English",
+    "ollama.com",
+    "run_command",
+    "Apache",
+    "Inter",
+    "Noto",
+    "Sans",
+    "SC",
+    "JetBrains",
+    "Mono",
+    "OFL",
+    "Lucide",
+    "ISC",
+    "Windows",
+    "Program",
+    "Files",
+    "credentials",
+    "Rust",
 ];
 
 fn english_words(text: &str) -> Vec<String> {
     // Paths, models, tools, addresses and versions are data.
-    let is_data = |word: &str| word.contains(['/', '\\', '_', ':', '.', '*', '~', '@']) || word.chars().any(|c| c.is_ascii_digit());
+    let is_data = |word: &str| {
+        word.contains(['/', '\\', '_', ':', '.', '*', '~', '@']) || word.chars().any(|c| c.is_ascii_digit())
+    };
     text.split_whitespace()
         .filter(|word| !is_data(word))
         .flat_map(|word| word.split(|c: char| !c.is_ascii_alphabetic()))
@@ -119,7 +158,8 @@ fn in_chinese_no_screen_shows_english() {
         stage.settle();
         for text in stage.texts() {
             // What people and models wrote, and names of chats, are theirs.
-            let is_theirs = ["Config module", "Release notes", "Read the server", "I move the settings", "export const"];
+            let is_theirs =
+                ["Config module", "Release notes", "Read the server", "I move the settings", "export const"];
             if is_theirs.iter().any(|words| text.contains(words)) {
                 continue;
             }

@@ -25,7 +25,9 @@ struct Played {
 impl Port for Played {
     fn send(&mut self, command: Command) -> Result<(), Command> {
         self.commands.try_send(command).map_err(|refused| match refused {
-            std::sync::mpsc::TrySendError::Full(command) | std::sync::mpsc::TrySendError::Disconnected(command) => command,
+            std::sync::mpsc::TrySendError::Full(command) | std::sync::mpsc::TrySendError::Disconnected(command) => {
+                command
+            }
         })
     }
 
@@ -53,8 +55,7 @@ impl Stage {
         let (to_engine, commands) = sync_channel(1024);
         let clock = Arc::new(AtomicI64::new(START));
         let read = Arc::clone(&clock);
-        let mut options =
-            WindowOptions::new(Arc::new(|_, _| panic!("the test plays the engine and starts none")));
+        let mut options = WindowOptions::new(Arc::new(|_, _| panic!("the test plays the engine and starts none")));
         options.clock = Arc::new(move || UnixMs(read.load(Ordering::Relaxed)));
         options.locale = Locale::English;
         options.home = Some("/home/ann".into());

@@ -124,10 +124,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let confirm = &mut view.confirm;
     // Taken before anything with the keyboard sees it: a focused button would take Enter for a click.
     let writes_reason = ui.memory(|memory| memory.has_focus(reason_id()));
-    let pressed = Pressed {
-        ctrl_enter: !writes_reason && takes_ctrl_enter(ui) && !is_composing,
-        is_composing,
-    };
+    let pressed = Pressed { ctrl_enter: !writes_reason && takes_ctrl_enter(ui) && !is_composing, is_composing };
     let outcome = super::show(ui, theme, "confirm", width, |ui| {
         let name = scene.lang.text(sentence::title_key(request));
         ui.ctx().accesskit_node_builder(ui.unique_id(), |node| {
