@@ -1,1 +1,231 @@
+use crate::ir::{Access, ConfirmMode, RiskLevel};
+use crate::policy::{Origin, Platform, Surroundings, judge_command};
 
+use super::*;
+
+fn relative(path: &str) -> RelPath {
+    RelPath::from_parts(path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()).unwrap()
+}
+
+fn write_to(path: &str) -> CallFacts {
+    let root = PathBuf::from("/work/ws");
+    CallFacts {
+        origin: Origin::Model,
+        tool: "write_file".to_owned(),
+        access: Access::Write,
+        risk: RiskLevel::Medium,
+        mode: ConfirmMode::Changes,
+        args_hash: "hash".to_owned(),
+        roots: vec![root.clone()],
+        surroundings: Surroundings { home: None, data_dir: None, platform: Platform::Linux },
+        targets: vec![TargetFacts {
+            given: path.to_owned(),
+            resolved: relative(path).below(&root),
+            place: PathPlace::Inside { root, relative: relative(path), resolved_relative: relative(path) },
+            kind: TargetKind::File,
+            links: 1,
+            other_mount: false,
+            is_mount_point: false,
+            is_home: false,
+            lifted: false,
+        }],
+        command: None,
+        remember_commands: false,
+    }
+}
+
+fn of_kind(kind: TargetKind, mut facts: CallFacts) -> CallFacts {
+    facts.targets[0].kind = kind;
+    facts
+}
+
+fn exact(target: &str) -> RuleScope {
+    RuleScope::ExactCall { tool: "write_file".to_owned(), args_hash: "hash".to_owned(), target: target.to_owned() }
+}
+
+fn file(root: &str, file: &str) -> RuleScope {
+    RuleScope::File { tool: "write_file".to_owned(), root: PathBuf::from(root), file: file.to_owned() }
+}
+
+fn like(folder: &str, extension: &str) -> RuleScope {
+    RuleScope::FilesLike {
+        tool: "write_file".to_owned(),
+        root: PathBuf::from("/work/ws"),
+        folder: folder.to_owned(),
+        extension: extension.to_owned(),
+    }
+}
+
+fn everywhere(tool: &str) -> RuleScope {
+    RuleScope::ToolInFolders { tool: tool.to_owned() }
+}
+
+fn covers(effect: RuleEffect, scope: RuleScope, facts: &CallFacts) -> bool {
+    let rule = Rule {
+        id: RuleId::new("rule"),
+        session: SessionId::new("session"),
+        effect,
+        scope,
+        made_by: RuleMaker::Panel,
+        created_at: UnixMs(0),
+        hits: 0,
+    };
+    !matching_rules(facts, &[rule]).is_empty()
+}
+
+fn allows(scope: RuleScope, facts: &CallFacts) -> bool {
+    covers(RuleEffect::Allow, scope, facts)
+}
+
+fn denies(scope: RuleScope, facts: &CallFacts) -> bool {
+    covers(RuleEffect::Deny, scope, facts)
+}
+
+#[test]
+fn proposals_go_from_narrow_to_broad() {
+    let expected =
+        [exact("/work/ws/docs/a.md"), file("/work/ws", "docs/a.md"), like("docs", "md"), everywhere("write_file")];
+    assert_eq!(proposals(&write_to("docs/a.md")), expected);
+    // No extension: nothing to be like.
+    let expected = [exact("/work/ws/LICENSE"), file("/work/ws", "LICENSE"), everywhere("write_file")];
+    assert_eq!(proposals(&write_to("LICENSE")), expected);
+    assert_eq!(proposals(&write_to(".gitignore")).len(), 3);
+    // A folder is no file.
+    let expected = [exact("/work/ws/docs"), everywhere("write_file")];
+    assert_eq!(proposals(&of_kind(TargetKind::Folder, write_to("docs"))), expected);
+}
+
+#[test]
+fn every_proposal_covers_the_call_that_it_was_made_for() {
+    for path in ["docs/a.md", "a.md", "LICENSE", "中文/文.txt"] {
+        let facts = write_to(path);
+        for scope in proposals(&facts) {
+            assert!(allows(scope.clone(), &facts), "{path} {scope:?}");
+            assert!(denies(scope.clone(), &facts), "{path} {scope:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_offered_for_what_no_rule_may_cover() {
+    let with = |access, path: &str| CallFacts { access, ..write_to(path) };
+    let mut outside = with(Access::Read, "a.md");
+    outside.targets[0].place = PathPlace::Outside;
+    let mut other_mount = write_to("a.md");
+    other_mount.targets[0].other_mount = true;
+    let command = |line: &str, remember_commands| CallFacts {
+        tool: "run_command".to_owned(),
+        command: Some(judge_command(line)),
+        remember_commands,
+        ..with(Access::Execute, "a")
+    };
+    for facts in [
+        with(Access::Delete, "a.md"),
+        write_to("package.json"),
+        write_to("password.rs"),
+        with(Access::Read, "a\u{200B}.md"),
+        outside,
+        other_mount,
+        command("ls", false),
+        command("echo 'open", true),
+        CallFacts { command: None, ..command("ls", true) },
+    ] {
+        assert_eq!(proposals(&facts), [], "{facts:?}");
+        assert!(!allows(everywhere(&facts.tool), &facts), "{facts:?}");
+    }
+    assert_eq!(
+        proposals(&command("ls", true)),
+        [RuleScope::ExactCall {
+            tool: "run_command".to_owned(),
+            args_hash: "hash".to_owned(),
+            target: "/work/ws/a".to_owned()
+        }]
+    );
+}
+
+#[test]
+fn allowing_goes_by_identity() {
+    for (scope, path, is_covered) in [
+        (exact("/work/ws/a.md"), "a.md", true),
+        (exact("/work/ws/b.md"), "a.md", false),
+        (file("/work/ws", "a.md"), "a.md", true),
+        (file("/work/ws", "a.md"), "A.md", false),
+        (file("/work/ws", "a.md"), "sub/a.md", false),
+        (file("/work/ws", "a.md"), "a.md.bak", false),
+        (file("/work/ws2", "a.md"), "a.md", false),
+        (file("/work", "ws/a.md"), "a.md", false),
+        (like("", "md"), "a.md", true),
+        (like("", "md"), "sub/a.md", false),
+        (like("sub", "md"), "sub/a.md", true),
+        (like("sub", "md"), "sub/deep/a.md", false),
+        (like("sub", "md"), "sub2/a.md", false),
+        (like("sub", "md"), "sub/a.txt", false),
+        (like("sub", "md"), "sub/a.MD", false),
+        (like("", "md"), ".md", false),
+        (everywhere("write_file"), "any/thing.x", true),
+        (everywhere("edit_file"), "any/thing.x", false),
+    ] {
+        assert_eq!(allows(scope.clone(), &write_to(path)), is_covered, "{scope:?} {path}");
+    }
+}
+
+#[test]
+fn denying_goes_by_whatever_may_be_meant() {
+    for (scope, path, is_covered) in [
+        (exact("/elsewhere"), "a.md", true),
+        (file("/work/ws", "a.md"), "A.MD", true),
+        (file("/work/ws", "a.md"), "a.md. ", true),
+        (file("/work/WS", "a.md"), "a.md", true),
+        (file("/work/ws", "a.md"), "b.md", false),
+        (like("Sub", "MD"), "sub/a.md", true),
+        (like("sub", "md"), "sub/deep/a.md", false),
+        (everywhere("write_file"), "a", true),
+        (everywhere("read_file"), "a", false),
+    ] {
+        assert_eq!(denies(scope.clone(), &write_to(path)), is_covered, "{scope:?} {path}");
+    }
+    // A deletion can be denied by a rule, if never allowed by one.
+    assert!(denies(everywhere("write_file"), &CallFacts { access: Access::Delete, ..write_to("a") }));
+}
+
+#[test]
+fn a_rule_follows_the_link_to_what_it_allows() {
+    let mut through_link = write_to("link.md");
+    through_link.targets[0].place = PathPlace::Inside {
+        root: PathBuf::from("/work/ws"),
+        relative: relative("link.md"),
+        resolved_relative: relative("docs/real.md"),
+    };
+    assert!(!allows(file("/work/ws", "link.md"), &through_link));
+    assert!(allows(file("/work/ws", "docs/real.md"), &through_link));
+    assert!(denies(file("/work/ws", "link.md"), &through_link));
+    assert!(denies(file("/work/ws", "docs/real.md"), &through_link));
+}
+
+#[test]
+fn one_path_that_is_not_covered_is_enough_to_ask() {
+    let mut two = write_to("a.md");
+    two.targets.push(write_to("b.md").targets.remove(0));
+    assert!(!allows(file("/work/ws", "a.md"), &two));
+    assert!(denies(file("/work/ws", "a.md"), &two));
+    assert!(allows(like("", "md"), &two));
+    let none = CallFacts { targets: Vec::new(), ..write_to("a") };
+    assert!(!allows(everywhere("write_file"), &none));
+}
+
+#[test]
+fn a_rule_reads_back_as_it_was_written() {
+    let rule = Rule {
+        id: RuleId::new("r"),
+        session: SessionId::new("s"),
+        effect: RuleEffect::Allow,
+        scope: like("docs", "md"),
+        made_by: RuleMaker::Modal,
+        created_at: UnixMs(7),
+        hits: 2,
+    };
+    let text = serde_json::to_string(&rule).unwrap();
+    assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule);
+    // A rule that does not parse is no rule.
+    assert!(serde_json::from_str::<Rule>(&text.replace("files-like", "files-unlike")).is_err());
+}
