@@ -189,8 +189,8 @@ pub(super) fn blocked_absolute(absolute: &Absolute, surroundings: &Surroundings)
         ));
     }
     let below_home = homes_above(absolute, &names, surroundings);
-    let in_home = |pattern: &&str| below_home.iter().any(|rest| lies_in(rest, pattern));
-    if names.iter().any(|name| ANYWHERE.contains(&name.as_str())) || IN_HOME.iter().any(|pattern| in_home(&pattern)) {
+    let in_home = |place: &&str| below_home.iter().any(|rest| lies_in(rest, place));
+    if names.iter().any(|name| ANYWHERE.contains(&name.as_str())) || IN_HOME.iter().any(in_home) {
         return Some(refusal(
             "This place holds keys, sign-ins or the settings of other programs and is closed to tools: ask the person \
              for what is needed from it.",
@@ -227,7 +227,7 @@ pub fn folder_concern(absolute: &Path, surroundings: &Surroundings) -> Option<Fo
     let homes = homes_above(&absolute, &names, surroundings);
     let own_home = own_home(surroundings);
     let holds = |inner: &Absolute| inner.below_folded(&absolute).is_some();
-    if homes.iter().any(|rest| rest.is_empty())
+    if homes.iter().any(Vec::is_empty)
         || own_home.as_ref().is_some_and(holds)
         || home_parents(surroundings.platform).iter().any(|parent| is_or_holds(&names, parent))
     {

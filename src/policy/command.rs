@@ -2,10 +2,12 @@
 //! It saves the person a question; the wall is the kernel, and no verdict here ever allows anything.
 //!
 //! `source` takes a text apart and checks that nothing was dropped; `walk` goes through every simple command in it, in
-//! whatever it is wrapped; `word` takes quotes off; `courtesy` is the list itself, by program.
+//! whatever it is wrapped; `run` judges one and what it runs in its turn; `word` takes quotes off; `courtesy` is the
+//! list itself, by program.
 
 mod courtesy;
 mod places;
+mod run;
 mod source;
 mod walk;
 mod word;

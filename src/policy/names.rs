@@ -60,7 +60,7 @@ fn judge_part(part: &str) -> NameVerdict {
     if SENSITIVE_NAMES.contains(&name.as_str()) || (name.starts_with(".env.") && !EXAMPLES.contains(&name.as_str())) {
         return sensitive();
     }
-    if KEY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !name.ends_with(".pub") {
+    if KEY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && name.rsplit('.').next() != Some("pub") {
         return sensitive();
     }
     let original = without_backup_suffix(&name);

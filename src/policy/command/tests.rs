@@ -240,7 +240,9 @@ fn what_is_on_the_list_is_refused_however_it_is_written() {
             CommandJudgement::Denied { reason } => {
                 assert!(!why.is_empty() && reason.contains(why), "{command:?}: {reason}");
             }
-            other => assert!(why.is_empty(), "{command:?}: {other:?}"),
+            other @ (CommandJudgement::Parsed | CommandJudgement::Unparsed) => {
+                assert!(why.is_empty(), "{command:?}: {other:?}");
+            }
         }
     }
 }
@@ -474,6 +476,7 @@ fn shell_quote(text: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "measures how long a judgement takes")]
 fn no_command_overflows_the_stack_or_takes_for_ever() {
     // Half of what a thread gets.
     let small = std::thread::Builder::new().stack_size(1024 * 1024);

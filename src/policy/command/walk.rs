@@ -7,11 +7,9 @@ use brush_parser::ast::{
     SeparatorOperator, SimpleCommand, Word,
 };
 
-use super::courtesy::{code_refusal, code_runs_commands, finds_everything_vital, refusal};
 use super::places::{is_device, is_shell_socket};
 use super::source;
 use super::word::{Scanned, UNKNOWN, Variables, commands_in, scan, to_script};
-use super::wrapper::{Inside, inside, is_shell};
 
 /// Texts inside texts: `sh -c "sh -c '…'"`.
 const SCRIPTS_NESTED_MAX: usize = 8;
@@ -22,29 +20,8 @@ const VALUE_BYTES_MAX: usize = 2048;
 /// Wrappers around one command.
 const WRAPPERS_MAX: usize = 16;
 
-const DOWNLOADERS: &[&str] = &[
-    "curl",
-    "wget",
-    "wget2",
-    "fetch",
-    "aria2c",
-    "http",
-    "https",
-    "xh",
-    "lynx",
-    "w3m",
-    "links",
-    "elinks",
-    "iwr",
-    "irm",
-    "invoke-webrequest",
-    "invoke-restmethod",
-];
-const CONNECTORS: &[&str] =
-    &["nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "socat", "telnet", "cryptcat", "pwncat"];
-
-const PIPED_DOWNLOAD: &str = "it would run what it downloads, unseen";
-const REVERSE_SHELL: &str = "it gives a shell to another computer";
+pub(super) const PIPED_DOWNLOAD: &str = "it would run what it downloads, unseen";
+pub(super) const REVERSE_SHELL: &str = "it gives a shell to another computer";
 const FORK_BOMB: &str = "it is a fork bomb";
 
 /// What became of a walk.
@@ -56,21 +33,21 @@ pub(super) enum Outcome {
 
 /// What is known of a command for those it is piped to.
 #[derive(Debug, Default, Clone)]
-struct Stage {
+pub(super) struct Stage {
     /// Gets something from the network.
-    downloads: bool,
+    pub(super) downloads: bool,
     /// Talks to another computer.
-    connects: bool,
+    pub(super) connects: bool,
     /// Is a shell.
-    is_shell: bool,
+    pub(super) is_shell: bool,
     /// Is the function whose body is being walked.
-    is_self: bool,
+    pub(super) is_self: bool,
     /// What it prints, where the text alone shows that.
-    prints: Option<String>,
+    pub(super) prints: Option<String>,
 }
 
 impl Stage {
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.downloads |= other.downloads;
         self.connects |= other.connects;
         self.is_shell |= other.is_shell;
@@ -82,17 +59,17 @@ impl Stage {
 /// One walk over a command line.
 #[derive(Default)]
 pub(super) struct Walk {
-    denied: Option<&'static str>,
-    is_unparsed: bool,
+    pub(super) denied: Option<&'static str>,
+    pub(super) is_unparsed: bool,
     nested: usize,
     scripts: usize,
     variables: Variables,
     /// Where `cd` went.
-    folder: Option<String>,
+    pub(super) folder: Option<String>,
     /// The functions whose bodies are being walked.
-    functions: Vec<String>,
+    pub(super) functions: Vec<String>,
     /// What comes on standard input.
-    input: Stage,
+    pub(super) input: Stage,
 }
 
 impl Walk {
@@ -110,11 +87,11 @@ impl Walk {
         let _whole = self.script_stage(text);
     }
 
-    fn deny(&mut self, what: &'static str) {
+    pub(super) fn deny(&mut self, what: &'static str) {
         self.denied.get_or_insert(what);
     }
 
-    fn script_stage(&mut self, text: &str) -> Stage {
+    pub(super) fn script_stage(&mut self, text: &str) -> Stage {
         self.scripts += 1;
         if self.nested >= SCRIPTS_NESTED_MAX || self.scripts > SCRIPTS_MAX {
             self.is_unparsed = true;
@@ -374,7 +351,7 @@ impl Walk {
         } else {
             self.input.downloads |= line.inside.downloads && line.reads_inside;
         }
-        let stage = self.run(line.words, &line.inside, WRAPPERS_MAX);
+        let stage = self.run(&line.words, &line.inside, WRAPPERS_MAX);
         self.input = outer;
         stage
     }
@@ -411,107 +388,6 @@ impl Walk {
             }
         }
     }
-
-    /// Judges a command and whatever it runs.
-    fn run(&mut self, words: Vec<String>, substituted: &Stage, wrappers_left: usize) -> Stage {
-        let Some((name, arguments)) = words.split_first() else { return Stage::default() };
-        let program = program_name(name);
-        if self.denied.is_some() || wrappers_left == 0 {
-            self.is_unparsed = true;
-            return Stage::default();
-        }
-        if let Some(what) = refusal(&program, arguments, self.folder.as_deref()) {
-            self.deny(what);
-        }
-        let mut stage = Stage {
-            downloads: DOWNLOADERS.contains(&program.as_str()),
-            connects: CONNECTORS.contains(&program.as_str())
-                || (program == "openssl" && arguments.first().is_some_and(|verb| verb == "s_client")),
-            is_shell: is_shell(&program),
-            is_self: self.functions.iter().any(|function| function == name),
-            prints: printed(&program, arguments, self.input.prints.as_deref()),
-        };
-        match inside(&program, arguments) {
-            Inside::Nothing => {
-                if matches!(program.as_str(), "source" | ".") && substituted.downloads {
-                    self.deny(PIPED_DOWNLOAD);
-                }
-                // `bash <(curl …)`: the file that the shell runs is what was downloaded.
-                if stage.is_shell && substituted.downloads && arguments.iter().any(|word| word.starts_with(UNKNOWN)) {
-                    self.deny(PIPED_DOWNLOAD);
-                }
-                if program == "cd" {
-                    self.folder = arguments.iter().find(|word| !word.starts_with('-')).cloned();
-                }
-            }
-            Inside::Command(mut command) => {
-                if program == "xargs" && !command.is_empty() {
-                    let piped = self.input.prints.as_deref().unwrap_or_default();
-                    command.extend(piped.split_whitespace().map(str::to_owned));
-                }
-                stage.merge(self.run(command, substituted, wrappers_left - 1));
-            }
-            Inside::Each(commands) => {
-                let everything = finds_everything_vital(arguments, self.folder.as_deref());
-                for mut command in commands {
-                    // What `find /` finds first is `/` itself.
-                    for word in command.iter_mut().filter(|word| everything && word.as_str() == "{}") {
-                        "/".clone_into(word);
-                    }
-                    stage.merge(self.run(command, substituted, wrappers_left - 1));
-                }
-            }
-            Inside::Script(text) => {
-                if substituted.downloads {
-                    self.deny(PIPED_DOWNLOAD);
-                }
-                stage.merge(self.script_stage(&text));
-            }
-            Inside::Input => self.run_input(&stage),
-            Inside::Code(code) => {
-                if substituted.downloads {
-                    self.deny(PIPED_DOWNLOAD);
-                }
-                self.code(&code);
-            }
-        }
-        stage
-    }
-
-    /// A shell or an interpreter that runs what it reads.
-    fn run_input(&mut self, stage: &Stage) {
-        if self.input.downloads {
-            self.deny(PIPED_DOWNLOAD);
-        }
-        if self.input.connects {
-            self.deny(REVERSE_SHELL);
-        }
-        if let Some(text) = self.input.prints.take() {
-            if stage.is_shell {
-                let _piped = self.script_stage(&text);
-            } else {
-                self.code(&text);
-            }
-        }
-    }
-
-    /// Code of another language: its words, and the command lines that it holds as texts. It is never "unparsed":
-    /// nobody said that it would be taken apart.
-    fn code(&mut self, code: &str) {
-        if let Some(what) = code_refusal(code) {
-            self.deny(what);
-        }
-        if !code_runs_commands(code) {
-            return;
-        }
-        let was_unparsed = self.is_unparsed;
-        for quote in ['\'', '"', '`'] {
-            for text in code.split(quote).skip(1).step_by(2) {
-                self.script(text);
-            }
-        }
-        self.is_unparsed = was_unparsed;
-    }
 }
 
 /// A simple command while it is put together.
@@ -545,27 +421,6 @@ fn is_declaration(name: &str) -> bool {
     matches!(name, "export" | "declare" | "typeset" | "local" | "readonly")
 }
 
-/// A program's name without its folder, in lower case.
-fn program_name(word: &str) -> String {
-    word.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
-}
-
-fn script_of(words: &[String]) -> String {
+pub(super) fn script_of(words: &[String]) -> String {
     words.iter().map(|word| to_script(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// What a command prints, where its text shows it.
-fn printed(program: &str, arguments: &[String], input: Option<&str>) -> Option<String> {
-    match program {
-        "echo" | "printf" => {
-            let words: Vec<String> = arguments
-                .iter()
-                .skip_while(|word| matches!(word.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en" | "--"))
-                .cloned()
-                .collect();
-            Some(script_of(&words).replace("\\n", "\n"))
-        }
-        "cat" | "tee" if arguments.iter().all(|word| program == "tee" || word == "-") => input.map(str::to_owned),
-        _ => None,
-    }
 }

@@ -322,7 +322,6 @@ fn first_brace(word: &str) -> Option<(&str, Vec<&str>, &str)> {
         match (quote, c) {
             _ if is_escaped => {}
             (Some(q), c) if q == c => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"' | '`') => quote = Some(c),
             (None, '{' | '(') => {
                 if depth == 0 && c == '{' && previous != '$' {
@@ -349,7 +348,7 @@ fn first_brace(word: &str) -> Option<(&str, Vec<&str>, &str)> {
                     return Some((word.get(..start)?, choices.collect(), word.get(index + 1..)?));
                 }
             }
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
     None

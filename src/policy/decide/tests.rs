@@ -92,7 +92,9 @@ fn short(decision: &Decision) -> String {
         }
         Decision::Deny { failure, by, .. } => match by {
             Decider::BuiltIn => failure.code.to_string(),
-            other => format!("{} {other:?}", failure.code),
+            Decider::Rule | Decider::Person | Decider::Mode | Decider::Flag | Decider::Timeout => {
+                format!("{} {by:?}", failure.code)
+            }
         },
     }
 }
@@ -280,7 +282,7 @@ fn commands_are_judged_before_anybody_is_asked() {
         ("ls", false, &[][..], "ask Command"),
         ("ls", true, &[], "ask* Command"),
         ("ls", false, &all, "ask Command"),
-        ("ls", true, &[broad.clone()], "ask* Command"),
+        ("ls", true, std::slice::from_ref(&broad), "ask* Command"),
         ("ls", true, &all, "allow rule"),
         ("echo 'open", true, &all, "ask UnparsedCommand,Command"),
     ] {
