@@ -105,8 +105,8 @@ mod tests {
         Message::tool_result(result, 1)
     }
 
-    fn sent(branch: Vec<(Message, MessageStatus)>) -> Vec<(Role, Option<String>)> {
-        history_for_model(&branch, PromptLanguage::English, UnixMs(9))
+    fn sent(branch: &[(Message, MessageStatus)]) -> Vec<(Role, Option<String>)> {
+        history_for_model(branch, PromptLanguage::English, UnixMs(9))
             .into_iter()
             .map(|message| (message.role, message.tool_result.map(|result| result.tool_call_id.0)))
             .collect()
@@ -120,7 +120,7 @@ mod tests {
             (answer("b", "text"), MessageStatus::Complete),
             (Message::text(Role::User, "go on", UnixMs(3)), MessageStatus::Complete),
         ];
-        let history = sent(branch);
+        let history = sent(&branch);
         assert_eq!(
             history,
             vec![
@@ -150,7 +150,7 @@ mod tests {
             (Message::text(Role::Assistant, "", UnixMs(1)), MessageStatus::Failed),
             (Message::text(Role::User, "hi", UnixMs(2)), MessageStatus::Complete),
         ];
-        assert_eq!(sent(branch), vec![(Role::User, None)]);
+        assert_eq!(sent(&branch), vec![(Role::User, None)]);
     }
 
     #[test]

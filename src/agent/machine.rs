@@ -74,6 +74,7 @@ pub struct RoundEnd {
 }
 
 /// What the machine wants done, in this order.
+#[expect(clippy::large_enum_variant, reason = "a handful at a time, each used up at once")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// The state changed.

@@ -63,8 +63,7 @@ pub fn markdown(export: &SessionExport) -> String {
     let mut text = format!("# {}\n", export.session.title);
     for record in shown(export) {
         let message = &record.message;
-        // Writing to a string cannot fail.
-        let _: std::fmt::Result = match (message.role, &message.tool_result) {
+        let written = match (message.role, &message.tool_result) {
             (Role::User, _) => write!(text, "\n## User\n\n{}\n", message.content),
             (Role::Tool, Some(result)) => {
                 let json = serde_json::to_string_pretty(&result.result).unwrap_or_default();
@@ -75,6 +74,8 @@ pub fn markdown(export: &SessionExport) -> String {
             (Role::Assistant | Role::Tool, _) => write!(text, "\n## Assistant\n\n{}\n", message.content),
             (Role::System, _) => write!(text, "\n## System\n\n{}\n", message.content),
         };
+        // Writing to a string cannot fail.
+        written.ok();
     }
     text
 }

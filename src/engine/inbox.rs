@@ -106,17 +106,18 @@ impl Slot {
             tokio::pin!(room);
             room.as_mut().enable();
             match self.try_push(event) {
-                Ok(()) => break self.call(),
-                Err(refused) => event = refused,
+                None => break self.call(),
+                Some(refused) => event = refused,
             }
             room.await;
         }
     }
 
-    fn try_push(&self, event: Event) -> Result<(), Event> {
+    /// Takes an event in; gives it back where there is no room.
+    fn try_push(&self, event: Event) -> Option<Event> {
         let mut queue = lock(&self.queue);
         if queue.is_closed {
-            return Ok(());
+            return None;
         }
         let piece = piece_bytes(&event);
         let has_room = match piece {
@@ -124,7 +125,7 @@ impl Slot {
             None => queue.events.len() < ROOM,
         };
         if !has_room {
-            return Err(event);
+            return Some(event);
         }
         queue.stream_bytes += piece.unwrap_or(0);
         let rest = match queue.events.back_mut() {
@@ -132,7 +133,7 @@ impl Slot {
             None => Some(event),
         };
         queue.events.extend(rest);
-        Ok(())
+        None
     }
 
     fn call(&self) {
@@ -316,7 +317,7 @@ fn merge(last: &mut Event, event: Event) -> Option<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{MessageId, SessionId, StreamEvent, UnixMs};
+    use crate::ir::{MessageId, SessionId, StreamEvent, TokenUsage, UnixMs};
     use std::sync::atomic::AtomicU32;
 
     fn text(delta: &str) -> Event {
@@ -371,15 +372,15 @@ mod tests {
     async fn merged_streams_are_numbered_without_gaps() {
         let hub = Hub::default();
         let (inbox, _) = inbox(&hub);
-        for event in [text("a"), text("b"), stream(StreamBody::Usage { usage: Default::default() }), text("c")] {
+        for event in [text("a"), text("b"), stream(StreamBody::Usage { usage: TokenUsage::default() }), text("c")] {
             hub.publish(event).await;
         }
         hub.publish(stream(StreamBody::Done)).await;
         let numbers: Vec<_> = all(&inbox)
             .into_iter()
-            .map(|event| match event {
-                Event::Streamed { event, .. } => event.seq,
-                other => panic!("{other:?}"),
+            .map(|event| {
+                let Event::Streamed { event, .. } = event else { panic!("{event:?}") };
+                event.seq
             })
             .collect();
         assert_eq!(numbers, [0, 1, 2, 3]);
@@ -436,6 +437,6 @@ mod tests {
         hub.close();
         assert_eq!(inbox.recv().await, Some(Event::Ended));
         assert_eq!(inbox.recv().await, None);
-        assert_eq!(inbox.recv_timeout(Duration::from_secs(60)), None);
+        assert_eq!(inbox.recv_timeout(Duration::from_mins(1)), None);
     }
 }

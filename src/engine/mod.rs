@@ -3,13 +3,10 @@
 //! A front end sends a `Command` and reads `Event`s from its `Inbox`. `dispatch` takes commands in their order, `turn`
 //! drives the agent machine, `round` asks the model, `gate` is the one way to a tool, `confirm` keeps the questions,
 //! `transcript` is what front ends see of a session. Nothing here draws.
-#![cfg_attr(
-    not(test),
-    expect(
-        clippy::disallowed_types,
-        clippy::disallowed_methods,
-        reason = "the room that spawns, reads the clock and shares state between its tasks"
-    )
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the room that spawns, reads the clock and shares state between its tasks"
 )]
 
 mod archive;

@@ -51,12 +51,11 @@ impl Shared {
 
     pub(super) fn language(&self) -> PromptLanguage {
         match self.settings.borrow().general.language {
-            Language::English => PromptLanguage::English,
             Language::Chinese => PromptLanguage::Chinese,
             Language::System if sys_locale::get_locale().is_some_and(|tag| tag.starts_with("zh")) => {
                 PromptLanguage::Chinese
             }
-            Language::System => PromptLanguage::English,
+            Language::English | Language::System => PromptLanguage::English,
         }
     }
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Effect, Input, Machine, Outcome, TurnConfig};
 use crate::ir::{
     CallId, Error, ErrorCode, Image, Message, MessageId, MessageRecord, MessageStatus, Role, Session, State,
-    TokenUsage, ToolCall, ToolResult,
+    TokenUsage, ToolCall,
 };
 use crate::policy::Origin;
 use crate::port::{TurnEnd, TurnOptions, TurnOutcome};
@@ -143,9 +143,8 @@ impl Turn {
                     }
                     Effect::Append(message) => self.keep_result(&mut progress, message).await?,
                     Effect::Run(calls) => work = Work::Calls(self.run_calls(&progress, &session, calls)),
-                    // Nothing is shrunk yet: `needs_compression` is never set.
-                    Effect::Compress => {}
-                    Effect::AbortRequest => {}
+                    // Nothing is shrunk yet: `needs_compression` is never set. Dropping the round aborts its request.
+                    Effect::Compress | Effect::AbortRequest => {}
                     Effect::CancelCalls(calls) => calls.iter().for_each(|call| self.stops.stop(call)),
                     Effect::End(outcome) => {
                         return Ok(self.ended(outcome, is_late, &progress, machine.rounds()));

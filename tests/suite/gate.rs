@@ -33,11 +33,13 @@ fn rows(desk: &Desk) -> Vec<(CallStatus, Option<Verdict>, Option<Decider>)> {
 /// A tool of the test's own: changes "something" by calling a closure.
 struct Probe {
     access: Access,
-    run: Box<dyn Fn(&RunContext) -> Result<Value, RunError> + Send + Sync>,
+    run: Box<Run>,
 }
 
+type Run = dyn Fn(&RunContext) -> Result<Value, RunError> + Send + Sync;
+
 impl Probe {
-    fn new(
+    fn tools(
         access: Access,
         run: impl Fn(&RunContext) -> Result<Value, RunError> + Send + Sync + 'static,
     ) -> Vec<Arc<dyn Tool>> {
@@ -353,7 +355,7 @@ fn the_ledger_says_running_before_the_tool_does_anything() {
     let (go, going) = mpsc::sync_channel::<()>(1);
     #[expect(clippy::disallowed_types, reason = "a receiver shared with a tool")]
     let going = std::sync::Mutex::new(going);
-    let tools = Probe::new(Access::Read, move |_| {
+    let tools = Probe::tools(Access::Read, move |_| {
         began.send(()).unwrap();
         going.lock().unwrap().recv_timeout(PATIENCE).unwrap();
         Ok(json!({}))
@@ -394,7 +396,7 @@ fn a_call_that_cannot_be_recorded_is_not_run() {
 
 #[test]
 fn a_broken_tool_ends_the_turn_and_not_the_engine() {
-    let tools = Probe::new(Access::Read, |_| panic!("a broken tool"));
+    let tools = Probe::tools(Access::Read, |_| panic!("a broken tool"));
     let mut desk = Desk::with(Setup::new([probing(), vec![vec![Step::text("still here")]]].concat()).with_tools(tools));
     desk.say("probe");
     assert_eq!(desk.turn_end().outcome, TurnOutcome::Failed);

@@ -5,7 +5,8 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test may stop at once, in what it shares with others too"
+    clippy::wildcard_enum_match_arm,
+    reason = "a test may stop at once, in what it shares with others too, and looks for one event among many"
 )]
 
 mod architecture;

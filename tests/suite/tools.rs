@@ -16,6 +16,7 @@ fn desk() -> Desk {
     Desk::with(Setup::new(Vec::new()).with_commands())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "reads better at the many calls")]
 fn run(desk: &mut Desk, tool: &str, args: Value) -> ToolResult {
     desk.tool(tool, &args, &Answer::AllowOnce)
 }

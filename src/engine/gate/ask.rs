@@ -37,13 +37,13 @@ pub(super) async fn ask(
     notify(caller, Notice::Waiting(row.call.id.clone())).await;
     let verdict = loop {
         tokio::select! {
-            answered = ticket.answer() => break match answered {
-                Some(answered) => judge(caller, row, plan, &scopes, answered).await,
-                None => {
+            answered = ticket.answer() => {
+                let Some(answered) = answered else {
                     let words = "The question was closed without an answer, which means no.";
-                    Err(Refusal::denied(Failure::new(Code::ConfirmationRejected, words), Decider::Timeout))
-                }
-            },
+                    break Err(Refusal::denied(Failure::new(Code::ConfirmationRejected, words), Decider::Timeout));
+                };
+                break judge(caller, row, plan, &scopes, answered).await;
+            }
             Ok(()) = rules_changed.changed() => {
                 // An answer to another question may have made a rule that covers this one.
                 if let Some(verdict) = judge_by_rules(caller, row, plan).await {

@@ -1,5 +1,7 @@
 //! Step 12: the result as the model reads it. The raw result stays in the ledger and on the card.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 /// Longer results are cut for the model, in bytes of compact JSON.
@@ -23,7 +25,8 @@ fn escape_controls(json: &str) -> String {
     let mut shown = String::with_capacity(json.len() + 16);
     for character in json.chars() {
         if character.is_control() {
-            shown.push_str(&format!("\\u{:04x}", u32::from(character)));
+            // Writing to a string cannot fail.
+            write!(shown, "\\u{:04x}", u32::from(character)).ok();
         } else {
             shown.push(character);
         }

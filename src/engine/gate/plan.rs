@@ -69,7 +69,7 @@ pub(super) fn hash(
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(plan.to_string().as_bytes()) {
         // Writing to a string cannot fail.
-        let _: std::fmt::Result = write!(hex, "{byte:02x}");
+        write!(hex, "{byte:02x}").ok();
     }
     hex
 }

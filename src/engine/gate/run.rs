@@ -133,15 +133,13 @@ fn judge(caller: &Caller, ran: Ran, is_late: bool) -> (CallStatus, Value, AfterC
     match ran {
         Ok(Ok(value)) => (CallStatus::Succeeded, succeeded(value), AfterCall::GoOn),
         Ok(Err(RunError { failure, details })) => {
-            let (status, failure) = match failure.code {
-                Code::Cancelled if is_late => {
-                    (CallStatus::Failed, Failure::new(Code::TimedOut, "It took longer than it may and was stopped."))
-                }
-                Code::Cancelled => {
-                    let words = cancelled_words(caller.shared.language());
-                    (CallStatus::Cancelled, Failure::new(Code::Cancelled, words))
-                }
-                _ => (CallStatus::Failed, failure),
+            let (status, failure) = if failure.code != Code::Cancelled {
+                (CallStatus::Failed, failure)
+            } else if is_late {
+                (CallStatus::Failed, Failure::new(Code::TimedOut, "It took longer than it may and was stopped."))
+            } else {
+                let words = cancelled_words(caller.shared.language());
+                (CallStatus::Cancelled, Failure::new(Code::Cancelled, words))
             };
             (status, failed(&failure, details), AfterCall::GoOn)
         }

@@ -1,4 +1,5 @@
 //! An engine with a scripted model, a folder to work in, a home and a data folder, all temporary.
+#![expect(clippy::disallowed_methods, reason = "a desk has files of its own")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,8 +7,8 @@ use std::time::Duration;
 
 use nod::engine::{ConfiguredProviders, Engine, EngineOptions, Inbox, ProviderSource, Storage, system_clock};
 use nod::ir::{
-    CallId, CallRecord, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ToolCall, ToolResult,
-    UnixMs,
+    CallId, CallRecord, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ThinkingLevel,
+    ToolCall, ToolResult, UnixMs,
 };
 use nod::port::{Answer, Command, ConfirmRequest, Event, Settings, TurnEnd, TurnOptions};
 use nod::provider::Provider;
@@ -277,7 +278,7 @@ impl Desk {
             title: "tool".into(),
             provider: String::new(),
             model: String::new(),
-            thinking: Default::default(),
+            thinking: ThinkingLevel::Auto,
             folders: vec![self.folder.path().display().to_string()],
             mode: ConfirmMode::Changes,
             system_prompt: None,
