@@ -234,7 +234,6 @@ impl Engine {
                     quit.cancel();
                 }
                 if tokio::signal::ctrl_c().await.is_ok() {
-                    #[expect(clippy::exit, reason = "the person asked twice")]
                     std::process::exit(130);
                 }
             });
@@ -302,7 +301,6 @@ impl Handle {
     }
 
     /// A new id for a call of the command line.
-    #[expect(clippy::unused_self, reason = "ids are the engine's to give")]
     pub fn new_call_id(&self) -> CallId {
         CallId::new(unique("call_"))
     }
