@@ -106,12 +106,12 @@ impl Console {
 
     /// Prints a line of the answer, with deceptive characters made visible where a person reads it.
     pub(super) fn line(&mut self, text: &str) {
-        self.text(text);
-        self.text("\n");
+        self.print(text);
+        self.print("\n");
     }
 
     /// Prints a piece of the answer.
-    pub(super) fn text(&mut self, text: &str) {
+    pub(super) fn print(&mut self, text: &str) {
         let shown = policy::escape(text, true);
         let done = self.out.write_all(shown.as_bytes()).and_then(|()| self.out.flush());
         self.is_broken |= done.is_err();

@@ -5,7 +5,7 @@ use std::path::Path;
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use crate::engine::{Handle, Inbox};
+use crate::engine::{Handle, Inbox, only_model};
 use crate::ir::{CallRecord, CallStatus, Decider, Image, Session, SessionId, StreamBody, ThinkingLevel, Verdict};
 use crate::lang::Arg;
 use crate::port::{Command, Event, TurnEnd, TurnOptions, TurnOutcome};
@@ -124,7 +124,7 @@ fn session(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &Console) -
     if let Some(provider) = &args.provider {
         session.provider.clone_from(provider);
         if args.model.is_none() {
-            session.model = String::new();
+            session.model = only_model(provider).unwrap_or_default().to_owned();
         }
     }
     if let Some(model) = &args.model {
@@ -184,7 +184,7 @@ impl Printer {
         match event {
             Event::Streamed { session, event, .. } if session == id => {
                 if let StreamBody::TextDelta { delta } = &event.body {
-                    console.text(delta);
+                    console.print(delta);
                     self.is_mid_line = !delta.ends_with('\n');
                 }
             }
@@ -255,7 +255,7 @@ impl Printer {
 
     fn break_line(&mut self, console: &mut Console) {
         if self.is_mid_line {
-            console.text("\n");
+            console.print("\n");
             self.is_mid_line = false;
         }
     }

@@ -126,7 +126,7 @@ fn export(archive: Option<&Archive>, id: &str, format: ExportFormat, console: &m
     let Some(archive) = archive else { return Ok(()) };
     let export = archive.export(&session.id).map_err(|error| error.message)?;
     match format {
-        ExportFormat::Md => console.text(&markdown(&export)),
+        ExportFormat::Md => console.print(&markdown(&export)),
         ExportFormat::Json => console.data(&serde_json::to_string_pretty(&export).map_err(|error| error.to_string())?),
     }
     Ok(())

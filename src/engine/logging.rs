@@ -18,16 +18,30 @@ pub struct LogGuard {
 /// Starts the log of this process, with the filter in `NOD_LOG` or else Nod's own messages from `info` and others' from
 /// `warn`. `None` when there is a log already or the folder cannot be written: Nod works without one.
 pub fn start_logging(data_dir: &Path) -> Option<LogGuard> {
+    let folder = data_dir.join("logs");
+    make_private(&folder).ok()?;
     let file = Builder::new()
         .rotation(Rotation::DAILY)
         .filename_prefix("nod")
         .filename_suffix("log")
         .max_log_files(DAYS)
-        .build(data_dir.join("logs"))
+        .build(folder)
         .ok()?;
     let (writer, worker) = tracing_appender::non_blocking(file);
     let filter = EnvFilter::try_from_env("NOD_LOG").unwrap_or_else(|_| EnvFilter::new("warn,nod=info"));
     let log = tracing_subscriber::fmt().with_writer(writer).with_env_filter(filter).with_ansi(false).finish();
     tracing::subscriber::set_global_default(log).ok()?;
     Some(LogGuard { _worker: worker })
+}
+
+/// Makes a folder, and those above it, that only the person can look into.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
 }

@@ -10,6 +10,11 @@ pub fn tool_definitions() -> Vec<ToolDef> {
     crate::tool::all().iter().map(|tool| tool.definition()).collect()
 }
 
+/// The model of a provider that has only ever one (the built-in guide).
+pub fn only_model(provider: &str) -> Option<&'static str> {
+    crate::provider::catalog().iter().find(|preset| preset.id == provider)?.only_model
+}
+
 /// A provider's models, as it lists them itself. Waits.
 ///
 /// # Errors

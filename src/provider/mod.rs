@@ -101,13 +101,27 @@ pub struct Preset {
     pub kind: ProviderKind,
     /// Where it usually is; empty when it has no address.
     pub default_url: &'static str,
+    /// Its model, where there is only ever one.
+    pub only_model: Option<&'static str>,
 }
 
 /// Every provider that there is.
 pub fn catalog() -> &'static [Preset] {
     &[
-        Preset { id: "ollama", display_name: "Ollama", kind: ProviderKind::Ollama, default_url: ollama::DEFAULT_URL },
-        Preset { id: "guide", display_name: "Built-in guide", kind: ProviderKind::Guide, default_url: "" },
+        Preset {
+            id: "ollama",
+            display_name: "Ollama",
+            kind: ProviderKind::Ollama,
+            default_url: ollama::DEFAULT_URL,
+            only_model: None,
+        },
+        Preset {
+            id: "guide",
+            display_name: "Built-in guide",
+            kind: ProviderKind::Guide,
+            default_url: "",
+            only_model: Some(guide::GUIDE_MODEL),
+        },
     ]
 }
 

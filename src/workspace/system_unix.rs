@@ -1,4 +1,5 @@
 //! The system calls behind `Folder` on Unix. Each takes one name beneath an opened folder and follows no link.
+#![cfg(unix)]
 
 use std::fs::File;
 use std::io::Result;

@@ -1,5 +1,6 @@
 //! The trash of the freedesktop.org specification 1.0, through handles: what goes in is moved from the folder that is
 //! held, never looked up by its path again.
+#![cfg(unix)]
 
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Result, Write as _};
