@@ -2,6 +2,9 @@
 
 mod chat;
 mod confirm;
+mod markdown;
+mod scene;
 mod settings;
 mod support;
+mod transcript;
 mod window;

@@ -221,9 +221,10 @@ impl Document {
     /// Settles every block behind which another begins on a line that is complete, like the line after it (a table is one
     /// only by its second line).
     fn settle(&mut self, labels: Vec<BTreeSet<String>>) {
-        let mut complete_lines = self.source.rmatch_indices('\n').map(|(index, _)| index);
+        let tail = self.source.get(self.settled_end..).unwrap_or_default();
+        let mut complete_lines = tail.rmatch_indices('\n').map(|(index, _)| index);
         complete_lines.next();
-        let complete_end = complete_lines.next().map_or(0, |index| index + 1);
+        let complete_end = complete_lines.next().map_or(0, |index| self.settled_end + index + 1);
         let first = self.settled;
         for next in (first + 1..self.blocks.len()).rev() {
             let (Some(block), Some(following)) = (self.blocks.get(next - 1), self.blocks.get(next)) else { continue };

@@ -33,10 +33,9 @@ pub(super) fn guess(view: &SessionView, kind: &ItemKind, width: f32) -> f32 {
     }
 }
 
-/// Space above an item.
-pub(super) fn gap(kind: &ItemKind, index: usize) -> f32 {
+/// Space above an item; the same wherever it stands, so that items before it move nothing.
+pub(super) fn gap(kind: &ItemKind) -> f32 {
     match kind {
-        ItemKind::Person(_) if index > 0 => space::XXL,
         ItemKind::Person(_) => space::XL,
         ItemKind::Thinking(_) => 0.0,
         ItemKind::Answer(_)

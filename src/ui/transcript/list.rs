@@ -113,7 +113,9 @@ impl<'frame> List<'frame> {
         let turn = self.transcript.turn;
         let entry = self.transcript.entries.entry(item.key).or_default();
         entry.used = turn;
-        if entry.revision != Some(item.revision) || !entry.is_fed {
+        // Once a frame: within one frame every part must stand still.
+        if (entry.revision != Some(item.revision) || !entry.is_fed) && entry.fed != turn {
+            entry.fed = turn;
             if let ItemKind::Person(_) = item.kind {
                 entry.view.set_plain(text);
                 entry.is_fed = true;
@@ -210,7 +212,7 @@ impl<'frame> List<'frame> {
             status::draw_tail(self, rect, intents);
             return;
         };
-        let gap = if part == 0 { item::gap(&item.kind, index) } else { 0.0 };
+        let gap = if part == 0 { item::gap(&item.kind) } else { 0.0 };
         let inner = Rect::from_min_max(pos2(rect.left(), rect.top() + gap), rect.max);
         self.area = if part == 0 { inner } else { self.area.union(rect) };
         match self.part(Some(item), part) {
@@ -420,7 +422,7 @@ impl Heights for List<'_> {
 
     fn height(&mut self, index: usize, part: usize) -> f32 {
         let Some(item) = self.item(index) else { return status::tail_height(self) };
-        let gap = if part == 0 { item::gap(&item.kind, index) } else { 0.0 };
+        let gap = if part == 0 { item::gap(&item.kind) } else { 0.0 };
         let width = self.width;
         let height = match self.part(Some(item), part) {
             Part::Block(block) => {

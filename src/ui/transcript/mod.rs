@@ -64,8 +64,10 @@ pub struct Transcript {
 struct Entry {
     revision: Option<u64>,
     is_fed: bool,
-    view: DocumentView,
+    /// The frames in which it last took in text and was last used.
+    fed: u64,
     used: u64,
+    view: DocumentView,
 }
 
 impl Transcript {
