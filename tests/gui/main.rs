@@ -1,4 +1,12 @@
 //! The real window without a screen: driven by role and accessible name, with an engine that a test plays.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::float_cmp,
+    clippy::format_collect,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test may stop at once, says what it wants and nothing more, and compares places exactly"
+)]
 
 mod chat;
 mod confirm;

@@ -154,7 +154,7 @@ fn a_finished_transcript_asks_for_no_frame() {
     window.run();
     // The colours of code may still be on their way; then the window rests.
     for _ in 0..200 {
-        if window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(3600)) {
+        if window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_hours(1)) {
             return;
         }
         std::thread::yield_now();

@@ -27,15 +27,12 @@ pub fn parse(output: &str) -> AnsiText {
         made.push(before, style);
         let sequence = after.get(2..).unwrap_or_default();
         let length = sequence.bytes().take(64).take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b':')).count();
-        match sequence.as_bytes().get(length) {
-            Some(b'm') => {
-                apply(&mut style, sequence.get(..length).unwrap_or_default());
-                rest = sequence.get(length + 1..).unwrap_or_default();
-            }
-            Some(_) | None => {
-                made.push("\u{1b}[", style);
-                rest = sequence;
-            }
+        if sequence.as_bytes().get(length) == Some(&b'm') {
+            apply(&mut style, sequence.get(..length).unwrap_or_default());
+            rest = sequence.get(length + 1..).unwrap_or_default();
+        } else {
+            made.push("\u{1b}[", style);
+            rest = sequence;
         }
     }
     made.push(rest, style);

@@ -142,7 +142,10 @@ fn matches(key: u64, result: &Value, lang: &Lang) -> Body {
             if let Some(number) = number.filter(|number| *number > 0) {
                 let text = text_at(line, "text").unwrap_or_default();
                 rows.push_line(text, Some(number), RowTag::Plain);
-                copied.push_str(&format!("{number}: {text}\n"));
+                copied.push_str(&number.to_string());
+                copied.push_str(": ");
+                copied.push_str(text);
+                copied.push('\n');
             }
         }
     }

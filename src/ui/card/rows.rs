@@ -23,7 +23,7 @@ const LINE_BYTES: usize = 4000;
 pub struct Rows {
     /// The text that rows of code are stretches of.
     text: String,
-    rows: Vec<Row>,
+    all: Vec<Row>,
     /// How many rows are code.
     lines: usize,
     /// For colours by meaning; empty for none.
@@ -106,27 +106,27 @@ impl Rows {
         let end = start + visible.len();
         self.widest = self.widest.max(visible.chars().take(LINE_BYTES).map(|c| if c.is_ascii() { 1 } else { 2 }).sum());
         self.digits = self.digits.max(number.map_or(0, |number| number.to_string().len()));
-        self.rows.push(Row::Code { range: start..end, line: self.lines, number, tag });
+        self.all.push(Row::Code { range: start..end, line: self.lines, number, tag });
         self.lines += 1;
     }
 
     /// Adds a row for lines that are left out.
     pub fn push_gap(&mut self) {
-        self.rows.push(Row::Gap);
+        self.all.push(Row::Gap);
     }
 
     /// Adds a name with a fact at the right.
     pub fn push_entry(&mut self, icon: Icon, name: String, detail: String) {
-        self.rows.push(Row::Entry { icon, name, detail });
+        self.all.push(Row::Entry { icon, name, detail });
     }
 
     /// Adds a heading for the rows that follow.
     pub fn push_head(&mut self, icon: Icon, name: String, detail: String) {
-        self.rows.push(Row::Head { icon, name, detail });
+        self.all.push(Row::Head { icon, name, detail });
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.all.is_empty()
     }
 
     fn row_height(theme: &Theme) -> f32 {
@@ -135,7 +135,7 @@ impl Rows {
 
     /// How high it is, at most `limit`.
     pub fn height(&self, theme: &Theme, limit: f32) -> f32 {
-        (self.rows.len() as f32 * Self::row_height(theme) + 2.0 * PADDING).min(limit)
+        (self.all.len() as f32 * Self::row_height(theme) + 2.0 * PADDING).min(limit)
     }
 
     /// Draws it in a rectangle; it scrolls where it does not fit. `to_end` keeps the end in sight while it grows.
@@ -149,13 +149,13 @@ impl Rows {
             if self.language.is_empty() { &[] } else { highlighter.lines(self.key, &self.language, &self.text, true) };
         let mut child = ui.new_child(UiBuilder::new().id_salt(id).max_rect(rect));
         child.set_clip_rect(rect.intersect(ui.clip_rect()));
-        let size = vec2(width, self.rows.len() as f32 * height + 2.0 * PADDING);
+        let size = vec2(width, self.all.len() as f32 * height + 2.0 * PADDING);
         let area = if width > rect.width() + 1.0 { ScrollArea::both() } else { ScrollArea::vertical() };
         area.id_salt(id).auto_shrink(false).stick_to_bottom(to_end).show_viewport(&mut child, |ui, seen| {
             let (whole, _) = ui.allocate_exact_size(size, Sense::hover());
             let first = row_at(seen.top() - PADDING, height);
             let last = row_at(seen.bottom() - PADDING, height) + 1;
-            let shown = self.rows.get(first.min(self.rows.len())..last.min(self.rows.len())).unwrap_or_default();
+            let shown = self.all.get(first.min(self.all.len())..last.min(self.all.len())).unwrap_or_default();
             for (index, row) in (first..).zip(shown) {
                 let top = whole.top() + PADDING + index as f32 * height;
                 let area = Rect::from_min_size(pos2(whole.left(), top), vec2(width, height));

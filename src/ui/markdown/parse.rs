@@ -1,6 +1,8 @@
 //! From Markdown source to nodes, by pulldown-cmark, for one stretch of a document whose other stretches are known only by
 //! their definitions. Bounded: nesting and tables beyond a limit stay source text.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "pulldown-cmark's events and tags are not ours")]
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -77,7 +77,7 @@ impl TextPiece {
             if style.link.and_then(|index| text.links.get(index)).is_some_and(Link::is_openable) {
                 format.color = theme.colors.accent;
             }
-            let space = if style.code != was_code { CODE_PADDING } else { 0.0 };
+            let space = if style.code == was_code { 0.0 } else { CODE_PADDING };
             was_code = style.code;
             job.append(piece, space, format);
         }

@@ -228,12 +228,11 @@ fn lay_out(
         Piece::Text(_) | Piece::Mark { .. } | Piece::Bar { .. } | Piece::Table { .. } => None,
     });
     let mut flow = Flow { ui, look, pieces: Vec::new(), kept: kept.collect(), key, codes: 0, is_growing };
-    let height = match &block.node {
-        Node::Code(code) => flow.code(code, Vec2::ZERO, width, Keep::Shared),
-        node => {
-            flow.look.stats.laid_out += 1;
-            flow.node(node, Vec2::ZERO, width, flow.look.theme.colors.text)
-        }
+    let height = if let Node::Code(code) = &block.node {
+        flow.code(code, Vec2::ZERO, width, Keep::Shared)
+    } else {
+        flow.look.stats.laid_out += 1;
+        flow.node(&block.node, Vec2::ZERO, width, flow.look.theme.colors.text)
     };
     let pieces = flow.pieces;
     BlockLayout { version: block.version, epoch: look.epoch, width: whole(width), height, drawn: 0, pieces }
@@ -415,10 +414,7 @@ fn draw_pieces(
             Piece::Code { at, width, height, view, code } => {
                 let min = origin + *at;
                 let rect = Rect::from_min_max(min, pos2(min.x + *width, min.y + *height));
-                let shared = match node {
-                    Node::Code(code) => Some(code),
-                    _ => None,
-                };
+                let shared = if let Node::Code(code) = node { Some(code) } else { None };
                 if let Some(code) = code.as_ref().or(shared) {
                     view.draw(ui, look, id, code, rect, out);
                 }

@@ -126,7 +126,7 @@ impl Transcript {
         ui.allocate_rect(area, Sense::hover());
         self.begin(ui, view, &theme, look.lang);
         self.read_keys(ui, area.height());
-        let width = (area.width() - 2.0 * space::XXL).min(size::COLUMN).max(120.0);
+        let width = (area.width() - 2.0 * space::XXL).clamp(120.0, size::COLUMN);
         let left = (area.center().x - width / 2.0).round();
         self.count_sizes(view, width);
 

@@ -32,7 +32,7 @@ pub(super) fn reveal(
     let id = Id::unique(id);
     let was_focused = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
     let is_seen = was_focused || ui.rect_contains_pointer(area.expand(space::XS));
-    let before = ui.memory(|memory| memory.focused());
+    let before = ui.memory(egui::Memory::focused);
     let inner = ui.scope(|ui| {
         if !is_seen {
             ui.set_opacity(0.0);
