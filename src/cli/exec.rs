@@ -1,4 +1,5 @@
 //! `nod exec`: one turn, seen to its end.
+#![expect(clippy::wildcard_enum_match_arm, reason = "a command line shows a part of what happens")]
 
 use std::path::Path;
 
@@ -124,7 +125,7 @@ fn session(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &Console) -
     if let Some(provider) = &args.provider {
         session.provider.clone_from(provider);
         if args.model.is_none() {
-            session.model = only_model(provider).unwrap_or_default().to_owned();
+            only_model(provider).unwrap_or_default().clone_into(&mut session.model);
         }
     }
     if let Some(model) = &args.model {

@@ -136,7 +136,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
     match task {
         Task::Tools(args) => Some(Ok(tools::run(args, &settings, console))),
         Task::Models(args) => Some(models::models(args, &settings, console)),
-        Task::Providers(args) => Some(models::providers(args, &settings, console)),
+        Task::Providers(args) => Some(Ok(models::providers(args, &settings, console))),
         Task::Doctor(args) => Some(Ok(doctor::run(args, data_dir, &settings, system_clock(), console))),
         Task::Sessions(task) => sessions::read(task, archive.as_ref(), console),
         Task::Config(task) => config::read(task, &settings, console),

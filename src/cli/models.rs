@@ -35,7 +35,7 @@ pub(super) fn models(args: &ModelsArgs, settings: &Settings, console: &mut Conso
 }
 
 /// Prints the providers and whether each can be reached.
-pub(super) fn providers(args: &ListArgs, settings: &Settings, console: &mut Console) -> Result<Exit, String> {
+pub(super) fn providers(args: &ListArgs, settings: &Settings, console: &mut Console) -> Exit {
     for id in source().ids(settings) {
         let health = check_health(&source(), &id, None, settings);
         if args.json {
@@ -52,7 +52,7 @@ pub(super) fn providers(args: &ListArgs, settings: &Settings, console: &mut Cons
             console.line(&format!("{id}  {detail}"));
         }
     }
-    Ok(Exit::Done)
+    Exit::Done
 }
 
 fn source() -> ConfiguredProviders {

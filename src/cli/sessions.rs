@@ -1,4 +1,5 @@
 //! `nod sessions`: what was said, listed, searched, written out, brought back, deleted.
+#![expect(clippy::wildcard_enum_match_arm, reason = "a command line shows a part of what happens")]
 
 use serde_json::json;
 

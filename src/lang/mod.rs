@@ -85,11 +85,8 @@ impl Lang {
         let mut plain = HashMap::new();
         let mut keys = Vec::new();
         for (_, source) in locale.sources() {
-            let resource = match FluentResource::try_new((*source).to_owned()) {
-                Ok(resource) => resource,
-                // The good part of a file with a mistake; a test holds that there is none.
-                Err((resource, _)) => resource,
-            };
+            // Of a file with a mistake the good part; a test holds that there is none.
+            let (Ok(resource) | Err((resource, _))) = FluentResource::try_new((*source).to_owned());
             keys.extend(keys_of(source).map(str::to_owned));
             bundle.add_resource_overriding(resource);
         }
