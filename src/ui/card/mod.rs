@@ -20,7 +20,7 @@ use super::theme::{Theme, Type, radius, size, space};
 use super::widget::{Badge, Button, Tone, focus_ring, line_of_text, spinner_at};
 use crate::app::{CallView, Intent};
 use crate::ir::{CallStatus, UnixMs};
-use crate::lang::Lang;
+use crate::lang::{Lang, Locale};
 
 use body::Body;
 pub use rows::{RowTag, Rows};
@@ -41,7 +41,8 @@ pub struct CardLook<'frame> {
 #[derive(Default)]
 pub struct CardView {
     body: Body,
-    made_of: Option<(u64, bool, bool)>,
+    /// Revision, view and language that the body was made of.
+    made_of: Option<(u64, bool, Locale)>,
     shows_arguments: bool,
     message_height: f32,
     message_width: f32,
@@ -164,7 +165,7 @@ impl CardView {
         if !is_open(call) {
             return size::CARD_HEADER;
         }
-        let wanted = (call.revision, self.shows_arguments, look.theme.message_size > 0.0);
+        let wanted = (call.revision, self.shows_arguments, look.lang.locale());
         if self.made_of != Some(wanted) {
             self.body = body::make(call, look.lang, self.shows_arguments);
             self.made_of = Some(wanted);

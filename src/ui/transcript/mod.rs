@@ -185,7 +185,8 @@ impl Transcript {
     }
 
     fn read_keys(&mut self, ui: &Ui, height: f32) {
-        if !ui.is_enabled() {
+        // A modal has the keyboard for itself.
+        if !ui.is_enabled() || !ui.memory(|memory| memory.is_above_modal_layer(ui.layer_id())) {
             return;
         }
         let page = (height - 3.0 * space::XXL).max(space::XXL);
