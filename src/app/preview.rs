@@ -100,7 +100,8 @@ impl PreviewRows {
             let line = rest.split_inclusive('\n').next().unwrap_or(rest);
             // A single endless line is taken in parts too.
             let is_begun = self.next_byte > 0 && !text.get(..self.next_byte).is_some_and(|done| done.ends_with('\n'));
-            let taken = if line.len() <= budget_bytes { line.len() } else { floor_boundary(line, budget_bytes - spent) };
+            let taken =
+                if line.len() <= budget_bytes { line.len() } else { floor_boundary(line, budget_bytes - spent) };
             let part = line.get(..taken).unwrap_or(line);
             if !is_begun {
                 self.number += 1;
@@ -254,11 +255,7 @@ mod tests {
         let rows = rows_of(&preview, 20, 1_000);
         assert_eq!(
             shown(&preview, &rows),
-            [
-                (1, " ".repeat(20)),
-                (0, format!("{}; rm -rf x", " ".repeat(10))),
-                (2, "end".to_owned())
-            ]
+            [(1, " ".repeat(20)), (0, format!("{}; rm -rf x", " ".repeat(10))), (2, "end".to_owned())]
         );
     }
 
