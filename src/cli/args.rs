@@ -226,7 +226,7 @@ pub enum SessionsTask {
         #[arg(long, value_enum, default_value = "json")]
         format: ExportFormat,
     },
-    /// Bring an exported conversation back
+    /// Bring an exported conversation back; its folders, mode and system prompt are not taken over
     Import {
         /// A file that `export --format json` wrote
         file: PathBuf,

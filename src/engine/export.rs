@@ -1,10 +1,12 @@
-//! A session as a file: JSON that can be read back without loss, or Markdown for people.
+//! A session as a file: JSON whose messages and calls can be read back without loss, or Markdown for people.
+//!
+//! A file may come from anybody, so what it says that a session may do does not hold: see [`harmless`].
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::ir::{MessageId, MessageRecord, Role, SessionId};
-use crate::port::Event;
+use crate::ir::{MessageId, MessageRecord, Role, Session, SessionId};
+use crate::port::{Event, Settings};
 use crate::store::SessionExport;
 
 use super::fault::Fault;
@@ -28,16 +30,23 @@ pub(super) async fn export(shared: &Shared, session: SessionId, path: PathBuf) -
     }
 }
 
-/// Reads an export back as a new session.
+/// Reads an export back as a new session: everything that was said and done, none of what it was allowed.
 pub(super) async fn import(shared: &Shared, path: PathBuf) -> Result<SessionId, Fault> {
     let from = path.clone();
     let read = tokio::task::spawn_blocking(move || read(&from)).await;
-    let export = match read {
+    let mut export = match read {
         Ok(Ok(export)) => export,
         Ok(Err(error)) => return Err(file_fault("fault-import", &path, &error.to_string())),
         Err(broken) => return Err(file_fault("fault-import", &path, &broken.to_string())),
     };
+    export.session = harmless(export.session, &shared.settings());
     Ok(shared.store.import(export).await?.id)
+}
+
+/// The session without what a file could bring along to open folders, skip questions or steer the model: no folders, the
+/// person's own mode for new chats, no system prompt. Allow rules and lifted names are never part of an export.
+fn harmless(session: Session, settings: &Settings) -> Session {
+    Session { folders: Vec::new(), mode: settings.safety.mode, system_prompt: None, ..session }
 }
 
 fn file_fault(key: &'static str, path: &Path, detail: &str) -> Fault {

@@ -33,7 +33,8 @@ pub enum Command {
     ForkSession { session: SessionId, at: MessageId },
     /// Writes JSON (IR) or Markdown by the path's extension → `Exported`.
     ExportSession { session: SessionId, path: PathBuf },
-    /// Reads an export → `SessionOpened`.
+    /// Reads an export as a new session → `SessionOpened`. It comes without folders and system prompt, in the mode for new
+    /// chats: a file may come from anybody.
     ImportSession { path: PathBuf },
     /// → `SessionChanged`.
     SetModel { session: SessionId, provider: String, model: String },

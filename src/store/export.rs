@@ -46,8 +46,8 @@ impl Store {
     }
 
     /// Keeps an exported session as a new one; gives it with its new id. Messages keep their ids where those are free.
-    /// Nothing is left out, so folders and mode come along: a file from elsewhere must not open folders by itself, and
-    /// whoever imports one asks first or empties them. Allow rules are never part of an export.
+    /// Nothing is left out, so folders, mode and system prompt come along: whoever imports a file from elsewhere empties
+    /// them first, as the engine does. Allow rules and lifted names are never part of an export.
     ///
     /// # Errors
     /// `Import` when it contradicts itself or is of another version.

@@ -15,6 +15,7 @@ mod command;
 mod disk;
 mod gate;
 mod guide;
+mod import;
 mod kill;
 mod provider;
 mod race;

@@ -138,7 +138,7 @@ settings-export = Export this chat
 settings-export-help = As JSON, which can be imported again, or as Markdown to read.
 settings-export-start = Export…
 settings-import = Import a chat
-settings-import-help = From a JSON file that Nod has exported.
+settings-import-help = From a JSON file that Nod has exported. Its folders, mode and system prompt are not taken over.
 settings-import-start = Import…
 settings-data-note = A deleted chat can be brought back from its message for a short while; then it is gone.
 

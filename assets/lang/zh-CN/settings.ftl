@@ -135,7 +135,7 @@ settings-export = 导出此对话
 settings-export-help = 导出为可再次导入的 JSON，或便于阅读的 Markdown。
 settings-export-start = 导出……
 settings-import = 导入对话
-settings-import-help = 从 Nod 导出的 JSON 文件导入。
+settings-import-help = 从 Nod 导出的 JSON 文件导入。其中的文件夹、确认模式和系统提示词不会沿用。
 settings-import-start = 导入……
 settings-data-note = 删除的对话可在短时间内从提示中恢复，之后将彻底删除。
 
