@@ -20,6 +20,7 @@ mod response;
 mod session;
 mod state;
 mod stream;
+mod strict_json;
 mod tool;
 
 pub use code::{Code, Failure};
@@ -36,6 +37,7 @@ pub use response::{FinishReason, PerfStats, Response, ResponseMeta, Thinking, Th
 pub use session::{ConfirmMode, Session, ThinkingLevel};
 pub use state::State;
 pub use stream::{Accumulator, OrderFault, StreamBody, StreamEvent, StreamSequencer, ToolCallDelta};
+pub use strict_json::strict_json;
 pub use tool::{Access, RiskLevel, ToolCall, ToolCategory, ToolDef, ToolResult};
 
 /// Version of this vocabulary, written into exports.

@@ -1,9 +1,8 @@
 //! The text of a call's arguments to an object, strictly: what does not parse is reported to the model, never guessed.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+
+use crate::ir::strict_json;
 
 /// A call's arguments as they were understood.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,9 +21,9 @@ pub fn parse_arguments(text: &str) -> Arguments {
     if trimmed.is_empty() {
         return Arguments { args: Value::Object(Map::new()), raw: None, error: None };
     }
-    let parsed = match strict(trimmed) {
+    let parsed = match strict_json(trimmed) {
         Ok(Value::String(inner)) if inner.trim().is_empty() => Ok(Value::Null),
-        Ok(Value::String(inner)) => strict(inner.trim()),
+        Ok(Value::String(inner)) => strict_json(inner.trim()),
         parsed => parsed,
     };
     let raw = (!trimmed.starts_with('{')).then(|| text.to_owned());
@@ -40,80 +39,6 @@ pub fn parse_arguments(text: &str) -> Arguments {
 
 fn failed(text: &str, error: String) -> Arguments {
     Arguments { args: Value::Object(Map::new()), raw: Some(text.to_owned()), error: Some(error) }
-}
-
-fn strict(text: &str) -> Result<Value, serde_json::Error> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Strict.deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(value)
-}
-
-/// A JSON value in which no object has a key twice: two readers could each take another one of them.
-struct Strict;
-
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(Self)? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some(key) = fields.next_key::<String>()? {
-            let value = fields.next_value_seed(Self)?;
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("the key \"{key}\" is there twice")));
-            }
-            object.insert(key, value);
-        }
-        Ok(Value::Object(object))
-    }
 }
 
 #[cfg(test)]
@@ -150,6 +75,6 @@ mod tests {
             assert_eq!((args, raw.as_deref(), error.is_some()), (json!({}), Some(text), true), "{text}");
         }
         let error = parse_arguments(r#"{"a":1,"a":2}"#).error.unwrap();
-        assert!(error.contains("the key \"a\" is there twice"), "{error}");
+        assert!(error.contains("`a` is given twice"), "{error}");
     }
 }
