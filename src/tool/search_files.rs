@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::schema::{arguments, schema_of};
-use super::visible::is_hidden_by_policy;
+use super::visible::{is_content_closed, is_hidden_by_policy};
 use super::{Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest, cancelled, one_path, only};
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
 use crate::policy::TargetKind;
@@ -91,7 +91,8 @@ impl Tool for SearchFiles {
             name: "search_files".into(),
             description:
                 "Searches for files by name (a text or a pattern such as *.ts) and for text in files. Returns \
-                matching lines with their numbers. Binary files, ignored files and files over 500 KB are left out."
+                matching lines with their numbers. Binary files, ignored files and files over 500 KB are left out; so \
+                is the text of files whose names speak of passwords or other secrets."
                     .into(),
             parameters: schema_of::<Arguments>(),
             category: ToolCategory::Search,
@@ -132,6 +133,7 @@ impl Tool for SearchFiles {
                 include_hidden: args.include_hidden,
                 respect_gitignore: args.respect_gitignore,
                 is_hidden_by_policy: &|path, name| is_hidden_by_policy(path, name, context),
+                is_content_closed: &is_content_closed,
                 cancel: &context.cancel,
             };
             let start = WalkStart::at(target)?;
@@ -172,6 +174,7 @@ fn result(args: &Arguments, outcome: &SearchOutcome, start: &str) -> Value {
     for (name, count) in [
         ("skipped_large", outcome.skipped_large),
         ("skipped_binary", outcome.skipped_binary),
+        ("skipped_suspicious", outcome.skipped_closed),
         ("unreadable", outcome.unreadable),
         ("hidden_by_policy", outcome.hidden_by_policy),
     ] {

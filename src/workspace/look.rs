@@ -110,12 +110,13 @@ pub(super) struct Looked {
     pub(super) is_large: bool,
     pub(super) is_binary: bool,
     pub(super) is_unreadable: bool,
+    pub(super) is_closed: bool,
 }
 
 impl Looked {
     /// Whether there is anything to tell.
     pub(super) fn counts(&self) -> bool {
-        !self.matches.is_empty() || self.is_large || self.is_binary || self.is_unreadable
+        !self.matches.is_empty() || self.is_large || self.is_binary || self.is_unreadable || self.is_closed
     }
 }
 
@@ -140,14 +141,22 @@ impl<'a> Looker<'a> {
         Self { query, limits, searcher, content: Vec::new() }
     }
 
-    /// Looks at a file; `open` is only called when its content matters. `relative` ends with its name.
-    pub(super) fn look(&mut self, relative: &Path, open: impl FnOnce() -> io::Result<File>) -> Looked {
+    /// Looks at a file; `open` is only called when its content matters, and gives nothing when that is closed to the
+    /// search. `relative` ends with its name.
+    pub(super) fn look(&mut self, relative: &Path, open: impl FnOnce() -> io::Result<Option<File>>) -> Looked {
         let mut looked = Looked::default();
         looked.matches.extend(self.query.name.as_ref().and_then(|matcher| match_name(matcher, relative)));
         let Some(matcher) = &self.query.content else { return looked };
         self.content.clear();
         // Read to one byte past the limit: what the file says of its own size need not be true.
-        let read = open().and_then(|file| file.take(self.limits.file_bytes + 1).read_to_end(&mut self.content));
+        let read = match open() {
+            Ok(Some(file)) => file.take(self.limits.file_bytes + 1).read_to_end(&mut self.content),
+            Ok(None) => {
+                looked.is_closed = true;
+                return looked;
+            }
+            Err(error) => Err(error),
+        };
         if read.is_err() {
             looked.is_unreadable = true;
             return looked;

@@ -44,6 +44,8 @@ pub struct SearchOutcome {
     pub skipped_large: u64,
     /// Files that were not text.
     pub skipped_binary: u64,
+    /// Files whose content is closed to the search; their names are not.
+    pub skipped_closed: u64,
     /// Files and folders that could not be read.
     pub unreadable: u64,
     /// Names that policy hides.
@@ -132,7 +134,7 @@ pub fn search_file(target: &Target, query: &SearchQuery, limits: &SearchLimits) 
     let name = target.resolved().file_name().unwrap_or_default();
     let file = target.file()?.try_clone().map_err(|error| io_error(target.resolved(), error))?;
     let mut found = Collected::new(*limits);
-    let looked = Looker::new(query, limits).look(Path::new(name), || rewound(file));
+    let looked = Looker::new(query, limits).look(Path::new(name), || rewound(file).map(Some));
     found.add(Done { number: 0, relative: PathBuf::new(), hidden_by_policy: 0, looked });
     Ok(found.finish(1, &WalkReport::default(), false))
 }
@@ -170,7 +172,7 @@ pub fn search_tree(
             let done = done_sender.clone();
             let last = &last;
             named(&format!("search-{number}"))
-                .spawn_scoped(scope, move || look_at_all(&receiver, &done, query, limits, last, mount, options.cancel))
+                .spawn_scoped(scope, move || look_at_all(&receiver, &done, query, limits, last, mount, options))
                 .map_err(SearchError::Threads)?;
             queues.push(sender);
         }
@@ -201,6 +203,8 @@ pub struct SearchOptions<'a> {
     pub respect_gitignore: bool,
     /// Whether policy hides this absolute path with this name.
     pub is_hidden_by_policy: &'a (dyn Fn(&Path, &OsStr) -> bool + Sync),
+    /// Whether the content of the file with this path below the start is left alone.
+    pub is_content_closed: &'a (dyn Fn(&Path) -> bool + Sync),
     /// Stops the search.
     pub cancel: &'a CancellationToken,
 }
@@ -302,16 +306,18 @@ fn look_at_all(
     limits: &SearchLimits,
     last: &AtomicU64,
     mount: u64,
-    cancel: &CancellationToken,
+    options: &SearchOptions<'_>,
 ) {
     let mut looker = Looker::new(query, limits);
     for job in jobs.iter().flatten() {
         // What is left in the queue is taken out and dropped.
-        if cancel.is_cancelled() || job.number > last.load(Ordering::Relaxed) {
+        if options.cancel.is_cancelled() || job.number > last.load(Ordering::Relaxed) {
             continue;
         }
         let Job { number, parent, name, relative, hidden_by_policy } = job;
-        let looked = looker.look(&relative, || open(&parent, &name, mount));
+        let looked = looker.look(&relative, || {
+            if (options.is_content_closed)(&relative) { Ok(None) } else { open(&parent, &name, mount).map(Some) }
+        });
         if looked.counts() && done.send(Done { number, relative, hidden_by_policy, looked }).is_err() {
             return;
         }
@@ -333,12 +339,20 @@ struct Collected {
     found: BTreeMap<u64, (u64, FileMatches)>,
     large: Vec<u64>,
     binary: Vec<u64>,
+    closed: Vec<u64>,
     unreadable: Vec<u64>,
 }
 
 impl Collected {
     fn new(limits: SearchLimits) -> Self {
-        Self { limits, found: BTreeMap::new(), large: Vec::new(), binary: Vec::new(), unreadable: Vec::new() }
+        Self {
+            limits,
+            found: BTreeMap::new(),
+            large: Vec::new(),
+            binary: Vec::new(),
+            closed: Vec::new(),
+            unreadable: Vec::new(),
+        }
     }
 
     fn add(&mut self, done: Done) {
@@ -348,6 +362,9 @@ impl Collected {
         }
         if looked.is_binary {
             self.binary.push(number);
+        }
+        if looked.is_closed {
+            self.closed.push(number);
         }
         if looked.is_unreadable {
             self.unreadable.push(number);
@@ -388,6 +405,7 @@ impl Collected {
         let count = |numbers: &[u64]| numbers.iter().filter(|number| **number <= end).count() as u64;
         outcome.skipped_large = count(&self.large);
         outcome.skipped_binary = count(&self.binary);
+        outcome.skipped_closed = count(&self.closed);
         outcome.unreadable += count(&self.unreadable);
         let mut room = self.limits.matches;
         for (_, mut file) in self.found.into_values() {

@@ -59,7 +59,8 @@ fn lines_have_numbers_and_columns_in_characters_from_one() {
             {"line": 2, "text": "\timport 点头 Electron from 'electron';", "column": 12},
             {"line": 3, "text": "last electron", "column": 6},
         ]}],
-        "truncated": false, "skipped_large": 0, "skipped_binary": 0, "unreadable": 0, "hidden_by_policy": 0,
+        "truncated": false, "skipped_large": 0, "skipped_binary": 0, "skipped_suspicious": 0,
+        "unreadable": 0, "hidden_by_policy": 0,
     });
     assert_eq!(found, expected);
     let found = search(folder.path(), &json!({"query": "ELECTRON", "case_sensitive": true}));
@@ -129,6 +130,39 @@ fn secrets_are_left_out_and_counted() {
     lifted.lifted = vec![folder.path().join(".env")];
     let found = search_with(folder.path(), "", &json!({"query": "SECRET=", "include_hidden": true}), &lifted).unwrap();
     assert_eq!(paths(&found), [".env", "main.rs"]);
+}
+
+/// Reading such a file is asked in red each time: a search of the folder must not be the way around that.
+#[test]
+fn contents_under_a_suspicious_name_are_not_read_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "password.rs", "needle");
+    put(folder.path(), "my.secrets.app/main.rs", "needle");
+    put(folder.path(), "main.rs", "needle");
+    let found = search(folder.path(), &json!({"query": "needle"}));
+    assert_eq!((paths(&found), &found["skipped_suspicious"]), (vec!["main.rs"], &json!(2)));
+    let found = search(folder.path(), &json!({"query": "password"}));
+    assert_eq!((paths(&found), &found["skipped_suspicious"]), (vec!["password.rs"], &json!(2)), "names are shown");
+    let found = search(folder.path(), &json!({"query": "password", "search_type": "filename"}));
+    assert_eq!((paths(&found), &found["skipped_suspicious"]), (vec!["password.rs"], &json!(0)));
+
+    // The control: asked for by its name, and so asked of the person, the very file is read.
+    let alone = search_with(folder.path(), "password.rs", &json!({"query": "needle"}), &context(Limits::default()));
+    assert_eq!(paths(&alone.unwrap()), ["password.rs"]);
+}
+
+/// What is sensitive by its name is hidden whole, with all that is in it.
+#[test]
+fn sensitive_names_are_not_even_entered() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "secrets/main.rs", "needle");
+    put(folder.path(), "passwords.json", "needle");
+    put(folder.path(), "main.rs", "needle");
+    let found = search(folder.path(), &json!({"query": "needle"}));
+    assert_eq!(
+        (paths(&found), &found["hidden_by_policy"], &found["skipped_suspicious"]),
+        (vec!["main.rs"], &json!(2), &json!(0))
+    );
 }
 
 #[test]
