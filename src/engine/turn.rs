@@ -102,7 +102,9 @@ impl Turn {
         let end = match driven.unwrap_or_else(broken) {
             Ok(end) => end,
             Err(fault) => {
-                let error = Error::new(ErrorCode::Unknown, fault.detail.clone());
+                let mut error = Error::new(ErrorCode::Unknown, fault.detail.clone());
+                let code = if fault.key == "fault-turn-broken" { "turn_broken" } else { "not_saved" };
+                error.provider_code = Some(code.into());
                 self.shared.report(fault).await;
                 self.transcript.enter(State::Failed).await;
                 self.end(TurnOutcome::Failed, &Progress::new(None), 0, Some(error))

@@ -37,7 +37,7 @@ pub struct Error {
     /// Which provider answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The provider's own code, verbatim.
+    /// The provider's own code, verbatim; where Nod itself failed, Nod's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_code: Option<String>,
     /// Whether trying again can help.

@@ -2,11 +2,13 @@
 
 mod command;
 mod confirm;
+mod error_text;
 mod event;
 mod settings;
 
 pub use command::{Command, Fallback, ImageAttachment, TurnOptions};
 pub use confirm::{Answer, ConfirmRequest};
+pub use error_text::error_text;
 pub use event::{Event, ModelsState, SearchHit, TurnEnd, TurnOutcome};
 pub use settings::{
     GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, Theme, ToolSettings,

@@ -351,6 +351,67 @@ fn every_text_key_that_code_names_exists() {
 }
 
 #[test]
+fn every_key_that_an_event_or_an_error_carries_exists() {
+    let keys: BTreeSet<&str> =
+        nod::lang::Locale::English.sources().iter().flat_map(|(_, text)| nod::lang::keys_of(text)).collect();
+    let kinds = ["fault-", "notice-", "store-", "error-"];
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    let sources = sources();
+    for source in sources.iter().filter(|source| ["engine", "store", "port"].contains(&source.room.as_str())) {
+        for (number, line) in source.code() {
+            for literal in line.split('"').skip(1).step_by(2) {
+                let is_key = kinds.iter().any(|kind| literal.starts_with(kind))
+                    && literal.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+                if is_key && !literal.ends_with('-') {
+                    seen.insert(literal);
+                    if !keys.contains(literal) {
+                        problems.push(format!("{}:{number}: no text has the key {literal:?}", source.path.display()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen.contains("fault-no-session") && seen.contains("store-full") && seen.contains("error-unknown"));
+    fail_with(&problems);
+}
+
+/// The codes that adapters and the engine give are found in their source, so that a new one cannot be forgotten.
+#[test]
+fn every_code_of_a_provider_has_a_text_of_its_own() {
+    let mut found = BTreeSet::new();
+    for source in sources().iter().filter(|source| ["provider", "engine"].contains(&source.room.as_str())) {
+        let code: String = source.code().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
+        for marker in ["ErrorCode::", "provider_code = Some("] {
+            for piece in code.split(marker).skip(1) {
+                // The code follows the kind within its own tuple or statement.
+                let near: String = piece.chars().take_while(|c| !['>', ';', '!'].contains(c)).take(120).collect();
+                // Only literals that end before the cut.
+                let (whole, _) = near.rsplit_once('"').unwrap_or_default();
+                for literal in whole.split('"').skip(1).step_by(2) {
+                    if !literal.is_empty() && literal.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
+                        found.insert(literal.to_owned());
+                    }
+                }
+            }
+        }
+    }
+    for known in ["connection_refused", "tools_not_supported", "chat_not_supported", "sign_in", "disconnected"] {
+        assert!(found.contains(known), "the search finds {known}: {found:?}");
+    }
+    let plain = nod::ir::Error::new(nod::ir::ErrorCode::Unknown, "");
+    let problems: Vec<_> = found
+        .into_iter()
+        .filter(|code| {
+            let error = nod::ir::Error { provider_code: Some(code.clone()), ..plain.clone() };
+            nod::port::error_text(&error).0 == nod::port::error_text(&plain).0
+        })
+        .map(|code| format!("{code}: no text of its own in `port::error_text`"))
+        .collect();
+    fail_with(&problems);
+}
+
+#[test]
 fn no_test_is_switched_off() {
     let mut files = Vec::new();
     rust_files(&manifest_dir().join("tests"), &mut files);

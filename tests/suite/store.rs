@@ -554,7 +554,9 @@ fn every_error_has_its_sentence_in_both_languages() {
         untrusted(Distrust::ForeignSchema("t".to_owned())),
         StoreError::Missing { what: "session", id: "s".to_owned() },
         StoreError::Conflict { what: "session", id: "s".to_owned() },
+        StoreError::Format { what: "message", source: serde_json::from_str::<serde_json::Value>("{").unwrap_err() },
         StoreError::Import { problem: "x" },
+        StoreError::Io { action: "Copying", path: path.clone(), source: std::io::Error::other("broken") },
         StoreError::Sql { source: rusqlite::Error::InvalidQuery },
         StoreError::Closed,
     ];
