@@ -281,6 +281,8 @@ pub enum HostAction {
     FocusComposer,
     /// The transcript shows this message.
     ScrollTo(MessageId),
+    /// The transcript follows the newest text again.
+    ScrollToEnd,
     /// The window comes forward.
     Raise,
     /// Everything is written: the window may go.

@@ -6,6 +6,9 @@ use std::ops::Range;
 use crate::ir::{CommandPreview, DiffLine, DiffTag, Preview};
 use crate::policy::find_deceptive;
 
+/// Longer lines are taken in parts of this many bytes.
+const LONGEST_PART: usize = 64 * 1024;
+
 /// The rows of one preview, as far as they are made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreviewRows {
@@ -98,10 +101,9 @@ impl PreviewRows {
                 return;
             }
             let line = rest.split_inclusive('\n').next().unwrap_or(rest);
-            // A single endless line is taken in parts too.
+            // A single endless line is taken in parts; a part ends a row.
             let is_begun = self.next_byte > 0 && !text.get(..self.next_byte).is_some_and(|done| done.ends_with('\n'));
-            let taken =
-                if line.len() <= budget_bytes { line.len() } else { floor_boundary(line, budget_bytes - spent) };
+            let taken = floor_boundary(line, LONGEST_PART);
             let part = line.get(..taken).unwrap_or(line);
             if !is_begun {
                 self.number += 1;
@@ -251,11 +253,16 @@ mod tests {
 
     #[test]
     fn a_long_line_is_broken_and_nothing_hides_at_its_right() {
-        let preview = Preview::NewFile { content: format!("{}; rm -rf x\nend\n", " ".repeat(30)) };
+        let preview = Preview::NewFile { content: format!("{}; rm -rf ~/all\nend\n", " ".repeat(30)) };
         let rows = rows_of(&preview, 20, 1_000);
         assert_eq!(
             shown(&preview, &rows),
-            [(1, " ".repeat(20)), (0, format!("{}; rm -rf x", " ".repeat(10))), (2, "end".to_owned())]
+            [
+                (1, " ".repeat(20)),
+                (0, format!("{}; rm -rf ~", " ".repeat(10))),
+                (0, "/all".to_owned()),
+                (2, "end".to_owned())
+            ]
         );
     }
 
@@ -276,6 +283,20 @@ mod tests {
         let preview = Preview::NewFile { content };
         let rows = rows_of(&preview, 84, 256 * 1024);
         assert_eq!(shown(&preview, &rows).last(), Some(&(140_001, "the very end".to_owned())));
+    }
+
+    #[test]
+    fn an_endless_line_is_taken_in_parts_and_numbered_once() {
+        let content = format!("{}end", "x".repeat(3 * LONGEST_PART));
+        let preview = Preview::NewFile { content: content.clone() };
+        let mut rows = PreviewRows::new(80);
+        rows.advance(&preview, 1_000);
+        assert!(!rows.is_complete, "one call takes one part");
+        while !rows.is_complete {
+            rows.advance(&preview, 1_000);
+        }
+        let joined: String = rows.rows.iter().map(|row| row.text(&preview)).collect();
+        assert_eq!((joined, rows.rows.iter().filter(|row| row.number > 0).count()), (content, 1));
     }
 
     #[test]

@@ -285,8 +285,19 @@ impl SessionView {
         }
     }
 
+    /// Where the turn stands now.
+    pub fn set_state(&mut self, state: State) {
+        let was_running = self.state.is_running();
+        self.state = state;
+        // The facts below the last answer show only when the turn is over.
+        if was_running != state.is_running() {
+            self.rebuild();
+        }
+    }
+
     /// The turn ended; `can_continue` offers to go on.
-    pub fn end_turn(&mut self, can_continue: bool) {
+    pub fn end_turn(&mut self, state: State, can_continue: bool) {
+        self.state = state;
         self.can_continue = can_continue;
         self.thinking_started = None;
         self.note = TurnNote::None;
@@ -337,7 +348,7 @@ impl SessionView {
                         .iter()
                         .filter_map(|next| self.messages.get(next))
                         .find(|next| next.message.role != Role::Tool)
-                        .is_none_or(|next| next.message.role == Role::User);
+                        .map_or(!self.state.is_running(), |next| next.message.role == Role::User);
                     self.lay_out_answer(record, is_last_of_turn, &mut reads, &mut kinds);
                 }
                 // Results are on their call's card; a summary of compressed history is not shown as a message.
@@ -557,6 +568,15 @@ mod tests {
         assert_eq!(before[0], view.items[0]);
         assert_eq!(before[1].key, view.items[1].key);
         assert_ne!(before[1].revision, view.items[1].revision);
+    }
+
+    #[test]
+    fn the_facts_below_an_answer_wait_for_the_end_of_the_turn() {
+        let mut view = view(vec![message("u", Role::User, "Go"), message("a", Role::Assistant, "Yes")], Vec::new());
+        view.set_state(State::Confirming);
+        assert_eq!(kinds(&view), ["Person(MessageId(u))", "Answer(MessageId(a))"]);
+        view.end_turn(State::Done, false);
+        assert_eq!(kinds(&view), ["Person(MessageId(u))", "Answer(MessageId(a))", "Meta(MessageId(a))"]);
     }
 
     #[test]

@@ -34,10 +34,11 @@ impl AppState {
         let Some(composer) = self.composers.get_mut(&session) else { return Reaction::none() };
         let editing = composer.editing.clone();
         let (text, images) = composer.take_for_sending();
-        match editing {
-            Some(message) => Command::EditMessage { session, message, text }.into(),
-            None => Command::Send { session, text, images }.into(),
-        }
+        let command = match editing {
+            Some(message) => Command::EditMessage { session, message, text },
+            None => Command::Send { session, text, images },
+        };
+        Reaction::from(command).and(HostAction::ScrollToEnd.into())
     }
 
     /// Text that the engine did not take goes back into its box.
@@ -49,7 +50,7 @@ impl AppState {
 
     pub(super) fn state_changed(&mut self, session: SessionId, state: State) -> Reaction {
         if let Some(view) = self.view_of(&session) {
-            view.state = state;
+            view.set_state(state);
         }
         self.activity.insert(session, state);
         Reaction::none()
@@ -122,8 +123,7 @@ impl AppState {
             self.failed.insert(end.session_id.clone());
         }
         if let Some(view) = self.view_of(&end.session_id) {
-            view.state = state;
-            view.end_turn(end.outcome == TurnOutcome::Limit && end.can_continue);
+            view.end_turn(state, end.outcome == TurnOutcome::Limit && end.can_continue);
         }
         Reaction::none()
     }

@@ -21,6 +21,7 @@ use crate::port::{Command, Event, GeneralSettings, Language, Theme as ThemeSetti
 use super::panel::composer;
 use super::scene::{Rows, Scene, ViewState};
 use super::theme::{Mode, Theme};
+use super::transcript::Transcript;
 use super::{font, layout, task};
 
 /// Called from any thread when events have come; does not block.
@@ -213,6 +214,7 @@ impl Window {
         if self.wake.ctx.set(ctx.clone()).is_err() {
             tracing::warn!("the window was attached twice");
         }
+        self.view.transcript = Some(Transcript::new(ctx));
         self.apply_settings(ctx);
     }
 
@@ -396,7 +398,16 @@ impl Window {
     fn act_on(&mut self, action: HostAction, ctx: Option<&Context>) {
         match action {
             HostAction::FocusComposer => self.view.focus_composer = true,
-            HostAction::ScrollTo(message) => self.view.scroll_to = Some(message),
+            HostAction::ScrollTo(message) => {
+                if let Some(transcript) = &mut self.view.transcript {
+                    transcript.scroll_to(message);
+                }
+            }
+            HostAction::ScrollToEnd => {
+                if let Some(transcript) = &mut self.view.transcript {
+                    transcript.scroll_to_end();
+                }
+            }
             HostAction::Restart(choice) => self.launch(Some(choice)),
             HostAction::PickPath { purpose, suggested_name } => {
                 let title = self.lang.text(task::dialog_title(&purpose)).to_owned();

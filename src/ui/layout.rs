@@ -8,6 +8,7 @@ use super::modal;
 use super::panel::{composer, palette, session_panel, shortcuts, sidebar, start_fault, toast, top_bar, welcome};
 use super::scene::{Scene, ViewState, take_key};
 use super::settings;
+use super::transcript::TranscriptLook;
 
 /// Draws everything.
 pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
@@ -44,10 +45,19 @@ fn main(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, background: Fr
     }
     composer::show(ui, scene, view);
     CentralPanel::no_frame().frame(background).show(ui, |ui| match scene.state.shown() {
-        Some(open) if !open.is_empty() => {}
+        Some(open) if !open.is_empty() => transcript(ui, scene, view),
         Some(_) => welcome::show(ui, scene),
         None => loading(ui, scene),
     });
+}
+
+fn transcript(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
+    let (Some(open), Some(transcript)) = (scene.state.shown(), &mut view.transcript) else { return };
+    let show_thinking = scene.state.settings.models.show_thinking;
+    let look = TranscriptLook { lang: scene.lang, now: scene.now, show_thinking };
+    let mut intents = Vec::new();
+    transcript.show(ui, open, look, &mut intents);
+    scene.outbox.extend(intents);
 }
 
 /// Only after 300 ms: what comes sooner needs no sign.
@@ -86,6 +96,13 @@ fn has_modal(scene: &Scene<'_>) -> bool {
 fn keep_focus(ui: &Ui, view: &mut ViewState, has_modal: bool) {
     if has_modal && !view.had_modal {
         view.focus_before_modal = ui.memory(egui::Memory::focused);
+        // The modal gives the keyboard to its own first control.
+        if let Some(focused) = view.focus_before_modal {
+            ui.memory_mut(|memory| memory.surrender_focus(focused));
+        }
+    }
+    if has_modal && std::mem::take(&mut view.focus_composer) {
+        view.focus_before_modal = Some(composer::message_id());
     }
     if !has_modal && view.had_modal {
         view.focus_back = Some((view.focus_before_modal.take().unwrap_or_else(composer::message_id), 2));

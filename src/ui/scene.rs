@@ -6,10 +6,11 @@ use egui::{Event, Id, Key, Modifiers, Ui};
 
 use crate::app::rows::{ModelRow, PaletteRow, SidebarRow};
 use crate::app::{AppState, Intent};
-use crate::ir::{MessageId, SessionId, UnixMs};
+use crate::ir::{SessionId, UnixMs};
 use crate::lang::{Arg, Lang};
 
 use super::theme::Theme;
+use super::transcript::Transcript;
 
 /// What one frame reads, and the outbox that it fills.
 pub struct Scene<'frame> {
@@ -33,8 +34,10 @@ pub struct Rows {
 }
 
 /// What the window remembers that is nobody else's business: half-typed fields, places, open menus.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ViewState {
+    /// The open session as it is drawn; there from the moment that the window is attached.
+    pub transcript: Option<Transcript>,
     pub composer: ComposerView,
     /// The session whose name is being typed.
     pub renaming: Option<(SessionId, String)>,
@@ -47,8 +50,6 @@ pub struct ViewState {
     /// The composer gets the keyboard in the next frame.
     pub focus_composer: bool,
     pub focus_search: bool,
-    /// The transcript shows this message as soon as it is loaded.
-    pub scroll_to: Option<MessageId>,
     /// What had the keyboard before a modal took it.
     pub focus_before_modal: Option<Id>,
     /// What gets the keyboard back, and for how many more frames: the layer of a modal outlives it by one.

@@ -35,6 +35,7 @@ top-chat-menu = Chat menu
 top-session-panel = Folders, mode and rules
 top-model = Model
 top-choose-model = Choose a model
+top-no-model = no AI model
 top-thinking = Thinking: { $level }
 top-thinking-heading = How hard the model thinks
 top-context = Context: { $used } of { $window } tokens

@@ -35,6 +35,7 @@ top-chat-menu = 对话菜单
 top-session-panel = 目录、模式与规则
 top-model = 模型
 top-choose-model = 选择模型
+top-no-model = 不含 AI 模型
 top-thinking = 思考：{ $level }
 top-thinking-heading = 模型思考的深度
 top-context = 上下文：已用 { $used } / { $window } 词元

@@ -2,6 +2,7 @@
 
 use egui::{Align, Frame, Layout, Margin, Panel as EguiPanel, RichText, Ui, UiBuilder, vec2};
 
+use crate::app::models::GUIDE;
 use crate::app::rows::{context_gauge, grouped_number, short_path};
 use crate::app::{Intent, Panel, PathPurpose};
 use crate::ir::ThinkingLevel;
@@ -119,7 +120,10 @@ pub const THINKING: [ThinkingLevel; 6] = [
 ];
 
 fn thinking(ui: &mut Ui, scene: &mut Scene<'_>, is_roomy: bool) {
-    let Some(level) = scene.state.current().map(|session| session.thinking) else { return };
+    let Some(level) = scene.state.current().filter(|session| session.provider != GUIDE).map(|session| session.thinking)
+    else {
+        return;
+    };
     let name = scene.lang.format("top-thinking", &[("level", Arg::from(scene.lang.text(thinking_key(level))))]);
     let chip = if is_roomy {
         let text = scene.lang.text(thinking_key(level));
@@ -145,8 +149,13 @@ fn thinking(ui: &mut Ui, scene: &mut Scene<'_>, is_roomy: bool) {
 fn model(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let Some(session) = scene.state.current() else { return };
     let is_chosen = !session.model.is_empty();
-    let provider = model_picker::provider_name(scene.lang, &session.provider).to_owned();
-    let model = session.model.clone();
+    let is_guide = session.provider == GUIDE;
+    let provider = model_picker::provider_name(scene.lang, &session.provider);
+    let (model, provider) = if is_guide {
+        (provider.to_owned(), scene.lang.text("top-no-model").to_owned())
+    } else {
+        (session.model.clone(), provider.to_owned())
+    };
     let text = if is_chosen { model.as_str() } else { scene.lang.text("top-choose-model") };
     let mut chip = Chip::new(text)
         .trailing(Icon::ChevronDown)
