@@ -1,8 +1,8 @@
 //! `list_directory`: what is in a folder, to a depth.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -13,13 +13,13 @@ use super::visible::is_hidden_by_policy;
 use super::{Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, cancelled, one_path, only, schema};
 use crate::ir::{Access, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
 use crate::policy::TargetKind;
-use crate::workspace::{Entry, Folder, Purpose, Stat, Target, WorkspaceError};
+use crate::workspace::{Found, Purpose, Stat, Target, Visitor, WalkOptions, WalkOrder, WalkStart, walk};
 
-/// How many entries are looked at, listed or not.
-const MAX_SCANNED: usize = 20_000;
+/// How many names are looked at, listed or not.
+const MAX_SCANNED: u64 = 20_000;
 
 /// The deepest that a listing goes, whatever is asked for.
-const MAX_DEPTH: u32 = 64;
+const MAX_DEPTH: usize = 64;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -79,19 +79,31 @@ impl Tool for ListDirectory {
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
         let args: Args = schema::arguments(permit.args())?;
         let target = only(permit.targets())?;
-        let mut listing =
-            Listing { args: &args, context, found: Vec::new(), total: 0, scanned: 0, hidden: 0, cut: false };
-        listing.collect(target.folder()?, target)?;
-        let Listing { mut found, total, hidden, cut, .. } = listing;
-        found.sort_by(Found::in_tree_order);
-        let truncated = cut || total > found.len();
-        let entries: Vec<Value> = found.into_iter().map(Found::into_value).collect();
+        let levels = usize::try_from(args.max_depth).unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
+        let options = WalkOptions {
+            order: WalkOrder::NearestFirst,
+            max_names: MAX_SCANNED,
+            max_depth: if args.recursive { levels } else { 1 },
+            include_hidden: args.include_hidden,
+            respect_gitignore: false,
+            is_hidden_by_policy: &|path, name| is_hidden_by_policy(path, name, context),
+            cancel: &context.cancel,
+        };
+        let mut listing = Listing { args: &args, limit: context.limits.list_entries, entries: Vec::new(), total: 0 };
+        let report = walk(&WalkStart::at(target)?, &options, &mut listing)?;
+        if report.is_stopped {
+            return Err(cancelled().into());
+        }
+        let Listing { mut entries, total, .. } = listing;
+        entries.sort_by(Entry::in_tree_order);
+        let truncated = report.has_more_names || total > entries.len();
+        let entries: Vec<Value> = entries.into_iter().map(Entry::into_value).collect();
         let mut result = json!({
             "path": target.resolved().to_string_lossy(),
             "entries": entries,
             "total": total,
             "truncated": truncated,
-            "hidden_by_policy": hidden,
+            "hidden_by_policy": report.hidden_by_policy,
         });
         if truncated && let Some(fields) = result.as_object_mut() {
             fields.insert("limit".into(), "list_entries".into());
@@ -100,129 +112,74 @@ impl Tool for ListDirectory {
     }
 }
 
-/// A listing that is being made: level by level, so that what lies near is listed when not everything can be.
+/// A listing that is being made.
 struct Listing<'call> {
     args: &'call Args,
-    context: &'call RunContext,
-    found: Vec<Found>,
+    /// Most entries that are listed.
+    limit: usize,
+    entries: Vec<Entry>,
     /// How many there are, listed or not.
     total: usize,
-    scanned: usize,
-    hidden: usize,
-    /// Whether the walk itself stopped at a limit.
-    cut: bool,
 }
 
-impl Listing<'_> {
-    fn collect(&mut self, top: &Folder, target: &Target) -> Result<(), Failure> {
-        let failed = |source| WorkspaceError::io("Listing the folder", target.resolved(), source);
-        let levels = if self.args.recursive { self.args.max_depth.min(MAX_DEPTH) } else { 1 };
-        // Folders wait by their names and are opened from the top when their turn comes: a level may have thousands.
-        let mut pending: VecDeque<Vec<OsString>> = VecDeque::new();
-        self.list(top.entries().map_err(failed)?, target.resolved(), &[], (levels > 1).then_some(&mut pending))?;
-        while let Some(way) = pending.pop_front() {
-            let goes_on = (way.len() as u64) + 1 < u64::from(levels);
-            match open_below(top, &way).and_then(|folder| folder.entries()) {
-                Ok(entries) => self.list(entries, target.resolved(), &way, goes_on.then_some(&mut pending))?,
-                Err(error) => self.note(&way, &error),
-            }
+impl Visitor for Listing<'_> {
+    fn found(&mut self, found: Found<'_>) -> ControlFlow<()> {
+        let is_filtered_out = self.args.filter_extension.as_ref().is_some_and(|extension| {
+            found.kind == TargetKind::File && !found.name.as_encoded_bytes().ends_with(extension.as_bytes())
+        });
+        if is_filtered_out {
+            return ControlFlow::Continue(());
         }
-        Ok(())
-    }
-
-    /// Takes the entries of one folder; `pending` gets the folders among them if they are to be listed too.
-    fn list(
-        &mut self,
-        entries: Vec<Entry>,
-        top: &Path,
-        way: &[OsString],
-        mut pending: Option<&mut VecDeque<Vec<OsString>>>,
-    ) -> Result<(), Failure> {
-        if self.context.cancel.is_cancelled() {
-            return Err(cancelled());
+        self.total += 1;
+        if self.entries.len() < self.limit {
+            let (stat, error) = match found.parent.stat_of(found.name) {
+                Ok(stat) => (Some(stat), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            self.entries.push(Entry { relative: found.relative.to_path_buf(), stat, error });
         }
-        let above: PathBuf = top.iter().chain(way.iter().map(OsString::as_os_str)).collect();
-        let is_folder = |entry: &Entry| entry.stat.as_ref().is_ok_and(|stat| stat.kind == TargetKind::Folder);
-        let (folders, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_folder);
-        for entry in folders.into_iter().chain(others) {
-            self.scanned += 1;
-            if self.scanned > MAX_SCANNED {
-                self.cut = true;
-                return Ok(());
-            }
-            if is_hidden_by_policy(&above.join(&entry.name), &entry.name, self.context) {
-                self.hidden += 1;
-                continue;
-            }
-            if !self.args.include_hidden && entry.name.as_encoded_bytes().starts_with(b".") {
-                continue;
-            }
-            let is_file = entry.stat.as_ref().is_ok_and(|stat| stat.kind == TargetKind::File);
-            let is_filtered_out = self
-                .args
-                .filter_extension
-                .as_ref()
-                .is_some_and(|extension| is_file && !entry.name.as_encoded_bytes().ends_with(extension.as_bytes()));
-            if is_filtered_out {
-                continue;
-            }
-            self.total += 1;
-            let mut parts = way.to_vec();
-            parts.push(entry.name);
-            if let Some(pending) = pending.as_deref_mut()
-                && entry.stat.as_ref().is_ok_and(|stat| stat.kind == TargetKind::Folder)
-            {
-                pending.push_back(parts.clone());
-            }
-            if self.found.len() < self.context.limits.list_entries {
-                let error = entry.stat.as_ref().err().map(ToString::to_string);
-                self.found.push(Found { parts, stat: entry.stat.ok(), error });
-            }
-        }
-        Ok(())
+        ControlFlow::Continue(())
     }
 
     /// Says at a listed folder why what is in it is not.
-    fn note(&mut self, way: &[OsString], error: &std::io::Error) {
-        if let Some(found) = self.found.iter_mut().find(|found| found.parts == way) {
-            found.error = Some(error.to_string());
+    fn not_entered(&mut self, relative: &Path, reason: &io::Error) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.relative == relative) {
+            entry.error = Some(reason.to_string());
         }
     }
 }
 
-/// Opens a folder below another one by its names, no link followed.
-fn open_below(top: &Folder, way: &[OsString]) -> std::io::Result<Folder> {
-    way.iter().try_fold(top.clone(), |folder, name| folder.open_folder(name))
-}
-
 /// One entry of a listing.
-struct Found {
-    /// Its names below the listed folder.
-    parts: Vec<OsString>,
+struct Entry {
+    /// Its path below the listed folder.
+    relative: PathBuf,
     stat: Option<Stat>,
     error: Option<String>,
 }
 
-impl Found {
+impl Entry {
     fn is_folder(&self) -> bool {
         self.stat.is_some_and(|stat| stat.kind == TargetKind::Folder)
     }
 
     /// Every folder followed by what is in it; in a folder, folders first, then by name.
     fn in_tree_order(&self, other: &Self) -> Ordering {
-        for (depth, (one, two)) in self.parts.iter().zip(&other.parts).enumerate() {
-            if one == two {
-                continue;
-            }
+        let (mut here, mut there) = (self.relative.iter(), other.relative.iter());
+        loop {
+            let (one, two) = match (here.next(), there.next()) {
+                (Some(one), Some(two)) if one == two => continue,
+                (Some(one), Some(two)) => (one, two),
+                (one, two) => return one.is_some().cmp(&two.is_some()),
+            };
             // On the way down to an entry there are only folders.
-            let is_folder = |found: &Self| depth + 1 < found.parts.len() || found.is_folder();
-            return is_folder(other).cmp(&is_folder(self)).then_with(|| one.cmp(two));
+            let is_folder = here.next().is_some() || self.is_folder();
+            let other_is_folder = there.next().is_some() || other.is_folder();
+            return other_is_folder.cmp(&is_folder).then_with(|| one.cmp(two));
         }
-        self.parts.len().cmp(&other.parts.len())
     }
 
     fn into_value(self) -> Value {
-        let name: Vec<_> = self.parts.iter().map(|part| part.to_string_lossy()).collect();
+        let name: Vec<_> = self.relative.iter().map(|part| part.to_string_lossy()).collect();
         let (kind, size) = match self.stat {
             Some(Stat { kind: TargetKind::File, identity, .. }) => ("file", Some(identity.bytes)),
             Some(Stat { kind: TargetKind::Folder, .. }) => ("directory", None),
@@ -349,32 +306,22 @@ mod tests {
         assert_eq!(code(json!({"path": ".", "max_depth": 0})), Code::InvalidArguments);
     }
 
-    #[cfg(unix)]
     #[test]
     fn what_cannot_be_looked_into_is_listed_with_its_error() {
-        let place = Place::new();
-        place.put("ok", "");
-        place.folder("gone");
-        let mut listing = Listing {
-            args: &args(),
-            context: &place.context,
-            found: Vec::new(),
-            total: 0,
-            scanned: 0,
-            hidden: 0,
-            cut: false,
-        };
-        let folder = place.root.folder();
-        let mut pending = VecDeque::new();
-        listing.list(folder.entries().unwrap(), place.root.path(), &[], Some(&mut pending)).unwrap();
-        assert_eq!(pending, [vec![OsString::from("gone")]]);
-        listing.note(&[OsString::from("gone")], &std::io::ErrorKind::PermissionDenied.into());
-        let gone = listing.found.remove(0).into_value();
-        assert_eq!((&gone["name"], &gone["error"]), (&json!("gone"), &json!("permission denied")));
-        assert_eq!(listing.found.len(), 1);
+        let args = serde_json::from_value(json!({"path": "."})).unwrap();
+        let entry = |name: &str| Entry { relative: name.into(), stat: None, error: None };
+        let mut listing = Listing { args: &args, limit: 9, entries: vec![entry("ok"), entry("gone")], total: 2 };
+        listing.not_entered(Path::new("gone"), &io::ErrorKind::PermissionDenied.into());
+        let errors: Vec<_> = listing.entries.into_iter().map(|entry| entry.into_value()["error"].clone()).collect();
+        assert_eq!(errors, [json!(null), json!("permission denied")]);
     }
 
-    fn args() -> Args {
-        serde_json::from_value(json!({"path": "."})).unwrap()
+    #[test]
+    fn a_listing_that_is_stopped_says_so() {
+        let place = Place::new();
+        place.put("a", "");
+        place.context.cancel.cancel();
+        let stopped = place.call(&ListDirectory, json!({"path": "."})).unwrap_err();
+        assert_eq!(stopped.failure.code, Code::Cancelled);
     }
 }

@@ -44,5 +44,5 @@ pub use stat::{Identity, Stat};
 pub use survey::{Survey, SurveyEntry, survey};
 pub use target::{Purpose, Target};
 pub use trash::Trash;
-pub use walk::{Found, MAX_WALK_DEPTH, WalkOptions, WalkReport, WalkStart, walk};
+pub use walk::{Found, MAX_WALK_DEPTH, Visitor, WalkOptions, WalkOrder, WalkReport, WalkStart, walk};
 pub use write::Written;

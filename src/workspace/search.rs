@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::look::{Looked, Looker, SearchQuery};
 use super::walk::is_elsewhere;
-use super::{Folder, Target, WalkOptions, WalkReport, WalkStart, WorkspaceError, walk};
+use super::{Folder, Found, Target, WalkOptions, WalkOrder, WalkReport, WalkStart, WorkspaceError, walk};
 use crate::policy::TargetKind;
 
 /// How much is looked at and returned.
@@ -227,6 +227,8 @@ fn walk_files(
 ) -> Result<Walked, SearchError> {
     const PROGRESS_EVERY: u64 = 500;
     let walk_options = WalkOptions {
+        order: WalkOrder::DepthFirst,
+        max_names: u64::MAX,
         max_depth: super::MAX_WALK_DEPTH + 1,
         include_hidden: options.include_hidden,
         respect_gitignore: options.respect_gitignore,
@@ -237,7 +239,7 @@ fn walk_files(
     let mut dealer = Dealer { queues, next: 0, batch: Vec::new() };
     let mut files = 0;
     let mut has_more_files = false;
-    let report = walk(start, &walk_options, &mut |found| {
+    let report = walk(start, &walk_options, &mut |found: Found<'_>| {
         if found.kind != TargetKind::File || !query.wants(found.name) {
             return ControlFlow::Continue(());
         }

@@ -23,12 +23,16 @@ fn context(limits: Limits) -> RunContext {
 }
 
 fn search_with(folder: &Path, path: &str, args: &Value, context: &RunContext) -> Result<Value, RunError> {
+    let mut args = args.clone();
+    args["path"] = path.into();
+    call("search_files", folder, path, args, context)
+}
+
+fn call(tool: &str, folder: &Path, path: &str, args: Value, context: &RunContext) -> Result<Value, RunError> {
     let root = Root::open(folder).unwrap();
     let parts = path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
     let target = resolve(&root, &RelPath::from_parts(parts).unwrap(), Purpose::Read).unwrap();
-    let mut args = args.clone();
-    args["path"] = path.into();
-    let tool = find("search_files").unwrap();
+    let tool = find(tool).unwrap();
     tool.parse(&args)?;
     tool.run(Permit::issue(CallId("c1".into()), args, vec![target], vec![root], String::new()), context)
 }
@@ -434,6 +438,12 @@ fn a_mount_inside_the_folder_is_not_entered() {
         assert_eq!(content, "needle", "the control must see through the mount");
     }
     assert_eq!(paths(&search(folder.path(), &json!({"query": "needle"}))), ["real.rs"]);
+
+    let args = json!({"path": ".", "recursive": true});
+    let listed = call("list_directory", folder.path(), "", args, &context(Limits::default())).unwrap();
+    let names: Vec<_> = listed["entries"].as_array().unwrap().iter().map(|entry| &entry["name"]).collect();
+    assert_eq!(names, ["mounted", "one.rs", "real.rs"]);
+    assert_eq!(listed["entries"][0]["error"], "it lies on another mount");
 }
 
 #[test]
