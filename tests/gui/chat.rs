@@ -43,6 +43,20 @@ fn enter_sends_and_shift_enter_breaks_the_line() {
 }
 
 #[test]
+fn what_is_typed_in_the_same_frame_as_enter_is_sent_with_it() {
+    let mut stage = Stage::open();
+    typed(&mut stage, "review the projec");
+    let enter =
+        Input::Key { key: Key::Enter, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::NONE };
+    stage.harness.input_mut().events.extend([Input::Text("t".to_owned()), enter]);
+    stage.settle();
+    assert_eq!(sent_text(&mut stage), ["review the project"]);
+    stage.harness.key_press(Key::Enter);
+    stage.settle();
+    assert_eq!(sent_text(&mut stage), Vec::<String>::new(), "the box is empty after sending");
+}
+
+#[test]
 fn with_the_other_setting_enter_breaks_and_ctrl_enter_sends() {
     let mut settings = Settings::default();
     settings.general.send_key = SendKey::CtrlEnter;

@@ -159,9 +159,8 @@ fn text(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, composer: &Com
     let send_key = scene.state.settings.general.send_key;
     let has_list = composer.completion.as_ref().is_some_and(|completion| !completion.choices.is_empty());
     let is_ours = ui.memory(|memory| memory.has_focus(id)) && there == Availability::Ready;
-    if is_ours {
-        keys(ui, scene, view, has_list, send_key);
-    }
+    // Carried out after what was typed in the same frame has reached the draft.
+    let meant = if is_ours { keys(ui, scene, view, has_list, send_key) } else { None };
     let newline = match send_key {
         SendKey::Enter => KeyboardShortcut::new(Modifiers::SHIFT, Key::Enter),
         SendKey::CtrlEnter => KeyboardShortcut::new(Modifiers::NONE, Key::Enter),
@@ -213,6 +212,9 @@ fn text(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, composer: &Com
     if response.changed() || (response.has_focus() && cursor != composer.cursor) {
         scene.push(Intent::EditDraft { text: view.composer.text.clone(), cursor });
     }
+    if let Some(intent) = meant {
+        scene.push(intent);
+    }
 }
 
 fn byte_of(text: &str, character: usize) -> usize {
@@ -228,22 +230,22 @@ fn put_cursor(ui: &Ui, id: Id, text: &str, cursor: usize) {
 }
 
 /// Keys that mean something here, taken before the box sees them. An input method that composes keeps its own keys.
-fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &ViewState, has_list: bool, send_key: SendKey) {
+fn keys(ui: &Ui, scene: &Scene<'_>, view: &ViewState, has_list: bool, send_key: SendKey) -> Option<Intent> {
     if view.is_composing || has_ime_event(ui) {
-        return;
+        return None;
     }
     if has_list {
         if take_key(ui, Modifiers::NONE, Key::ArrowDown) {
-            return scene.push(Intent::MoveCompletion(1));
+            return Some(Intent::MoveCompletion(1));
         }
         if take_key(ui, Modifiers::NONE, Key::ArrowUp) {
-            return scene.push(Intent::MoveCompletion(-1));
+            return Some(Intent::MoveCompletion(-1));
         }
         if take_key(ui, Modifiers::NONE, Key::Tab) || take_key(ui, Modifiers::NONE, Key::Enter) {
-            return scene.push(Intent::AcceptCompletion(None));
+            return Some(Intent::AcceptCompletion(None));
         }
         if take_key(ui, Modifiers::NONE, Key::Escape) {
-            return scene.push(Intent::CloseCompletion);
+            return Some(Intent::CloseCompletion);
         }
     }
     let (modifiers, key) = match send_key {
@@ -251,20 +253,22 @@ fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &ViewState, has_list: bool, send_k
         SendKey::CtrlEnter => (Modifiers::COMMAND, Key::Enter),
     };
     if take_key(ui, modifiers, key) || (send_key == SendKey::CtrlEnter && take_key(ui, Modifiers::CTRL, key)) {
-        return scene.push(Intent::Send);
+        return Some(Intent::Send);
     }
     let composer = scene.state.composer();
     if view.composer.text.is_empty() && take_key(ui, Modifiers::NONE, Key::ArrowUp) {
-        return scene.push(Intent::EditLast);
+        return Some(Intent::EditLast);
     }
     let is_editing = composer.is_some_and(|composer| composer.editing.is_some());
     if take_key(ui, Modifiers::NONE, Key::Escape) {
         if is_editing {
-            scene.push(Intent::CancelEdit);
-        } else if scene.state.is_running() {
-            scene.push(Intent::Stop);
+            return Some(Intent::CancelEdit);
+        }
+        if scene.state.is_running() {
+            return Some(Intent::Stop);
         }
     }
+    None
 }
 
 /// Whether an input method said something in this frame.
