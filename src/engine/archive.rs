@@ -60,10 +60,7 @@ impl Archive {
     /// When the database cannot be read.
     pub fn search(&self, text: &str, limit: usize) -> Result<Vec<SearchHit>, Error> {
         let hits = self.runtime.block_on(self.store.search(text, limit))?;
-        Ok(hits
-            .into_iter()
-            .map(|hit| SearchHit { session: hit.session, title: hit.title, message: hit.message, snippet: hit.snippet })
-            .collect())
+        Ok(hits.into_iter().map(SearchHit::from).collect())
     }
 
     /// The settings.

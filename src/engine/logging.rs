@@ -6,6 +6,8 @@ use tracing_appender::non_blocking::WorkerGuard;
 use tracing_appender::rolling::{Builder, Rotation};
 use tracing_subscriber::EnvFilter;
 
+use crate::store::make_private_folder;
+
 /// Days of logs that are kept.
 const DAYS: usize = 7;
 
@@ -19,7 +21,7 @@ pub struct LogGuard {
 /// `warn`. `None` when there is a log already or the folder cannot be written: Nod works without one.
 pub fn start_logging(data_dir: &Path) -> Option<LogGuard> {
     let folder = data_dir.join("logs");
-    make_private(&folder).ok()?;
+    make_private_folder(&folder).ok()?;
     let file = Builder::new()
         .rotation(Rotation::DAILY)
         .filename_prefix("nod")
@@ -32,16 +34,4 @@ pub fn start_logging(data_dir: &Path) -> Option<LogGuard> {
     let log = tracing_subscriber::fmt().with_writer(writer).with_env_filter(filter).with_ansi(false).finish();
     tracing::subscriber::set_global_default(log).ok()?;
     Some(LogGuard { _worker: worker })
-}
-
-/// Makes a folder, and those above it, that only the person can look into.
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }

@@ -183,9 +183,13 @@ pub(super) async fn remove_folder(shared: &Shared, transcript: &Transcript, path
 
 /// What a search found, for the front ends.
 pub(super) fn found(number: u64, hits: Vec<Hit>) -> Event {
-    let hits =
-        hits.into_iter().map(|Hit { session, title, message, snippet }| SearchHit { session, title, message, snippet });
-    Event::SearchFound { number, hits: hits.collect() }
+    Event::SearchFound { number, hits: hits.into_iter().map(SearchHit::from).collect() }
+}
+
+impl From<Hit> for SearchHit {
+    fn from(Hit { session, title, message, snippet }: Hit) -> Self {
+        Self { session, title, message, snippet }
+    }
 }
 
 /// A title from the first message: its first line, cut at a word where that loses little.

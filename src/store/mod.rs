@@ -40,6 +40,7 @@ use thread::{Kind, Lane};
 pub use error::{Distrust, StoreError};
 pub use export::SessionExport;
 pub use message::{Delta, Page};
+pub use place::make_private_folder;
 pub use recovery::Recovery;
 pub use search::Hit;
 

@@ -38,7 +38,7 @@ pub(super) fn database_in(data_dir: &Path) -> Result<PathBuf, StoreError> {
 
 /// Makes the folder and an empty file where they are missing, checks both and takes the lock.
 pub(super) fn prepare(data_dir: &Path) -> Result<Place, StoreError> {
-    make_folder(data_dir).map_err(|source| StoreError::io("Making the data folder", data_dir, source))?;
+    make_private_folder(data_dir).map_err(|source| StoreError::io("Making the data folder", data_dir, source))?;
     let database = database_in(data_dir)?;
     let mut repaired = Vec::new();
     if let Some(folder) = database.parent() {
@@ -107,7 +107,11 @@ fn check_private(_path: &Path, _mode: u32, _repaired: &mut Vec<PathBuf>) -> Resu
     Ok(())
 }
 
-fn make_folder(folder: &Path) -> io::Result<()> {
+/// Makes a folder, and those above it that are missing, into which only the person can look.
+///
+/// # Errors
+/// When the system does not let it.
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

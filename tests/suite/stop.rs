@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 
 use crate::support::desk::{Desk, Setup};
 
-/// The specification says 100 ms and 1 s; a machine under load gets more.
-const SHOWN: Duration = Duration::from_secs(1);
-const GONE: Duration = Duration::from_secs(4);
+/// The specification says 100 ms and 1 s; a machine under load gets more, and what is stopped would take a minute.
+const SHOWN: Duration = Duration::from_secs(10);
+const GONE: Duration = Duration::from_secs(20);
 
 /// Stops and holds both times.
 fn stop(desk: &mut Desk) {

@@ -1,16 +1,14 @@
 //! A plan: everything that a yes would be a yes to, and the hash that binds them together.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::ir::{Access, Preview, ToolDef};
 use crate::policy::{CallFacts, Decision, Origin, TargetKind};
 use crate::sandbox::Tier;
 use crate::tool::Tool;
-use crate::tool::schema::canonical;
+use crate::tool::schema::args_hash;
 use crate::workspace::{Root, Target};
 
 /// A call, examined: what it would do, to what, and what the rules say.
@@ -61,17 +59,12 @@ pub(super) fn hash(
             Origin::CommandLine => "command-line",
         },
         tool,
-        canonical(args),
+        args,
         folders,
         targets.iter().map(fingerprint).collect::<Vec<_>>(),
         tier,
     ]);
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(plan.to_string().as_bytes()) {
-        // Writing to a string cannot fail.
-        write!(hex, "{byte:02x}").ok();
-    }
-    hex
+    args_hash(&plan)
 }
 
 /// Which object, in which state. A folder is the same folder whatever comes into it.

@@ -485,7 +485,7 @@ fn no_command_overflows_the_stack_or_takes_for_ever() {
             let begin = Instant::now();
             let _ = judge_command(&bomb);
             let name: String = bomb.chars().take(40).collect();
-            assert!(begin.elapsed() < Duration::from_secs(2), "{name:?} × {} took {:?}", bomb.len(), begin.elapsed());
+            assert!(begin.elapsed() < Duration::from_secs(20), "{name:?} × {} took {:?}", bomb.len(), begin.elapsed());
         }
     };
     small.spawn(judge_all).unwrap().join().unwrap();
