@@ -64,7 +64,14 @@ fn kind_of(error: &nod::engine::StartError) -> StartFaultKind {
             StoreError::Newer { .. } => StartFaultKind::Newer,
             StoreError::Corrupt { .. } => StartFaultKind::Corrupt,
             StoreError::Locked { .. } => StartFaultKind::Locked,
-            _ => StartFaultKind::Other,
+            StoreError::Untrusted { .. }
+            | StoreError::Missing { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Format { .. }
+            | StoreError::Import { .. }
+            | StoreError::Io { .. }
+            | StoreError::Sql { .. }
+            | StoreError::Closed => StartFaultKind::Other,
         },
         nod::engine::StartError::Threads { .. } => StartFaultKind::Other,
     }

@@ -11,7 +11,7 @@ use crate::policy::TargetKind;
 /// really leads to is taken from the handle.
 ///
 /// # Errors
-/// As [`super::resolve`].
+/// As [`super::resolve()`].
 pub fn resolve_outside(absolute: &Path) -> Result<Target, WorkspaceError> {
     if !absolute.is_absolute() {
         return Err(WorkspaceError::refused(Code::PathInvalid, "The path is not absolute.", absolute));

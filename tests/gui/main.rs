@@ -1,6 +1,8 @@
 //! The real window without a screen: driven by role and accessible name, with an engine that a test plays.
 #![allow(
+    clippy::unwrap_used,
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::float_cmp,
     clippy::format_collect,

@@ -134,8 +134,8 @@ impl Stage {
         let mut texts = Vec::new();
         for node in self.harness.root().children_recursive() {
             let node = node.accesskit_node();
-            texts.extend(node.label().map(|text| text.to_string()));
-            texts.extend(node.value().map(|text| text.to_string()));
+            texts.extend(node.label());
+            texts.extend(node.value());
             texts.extend(node.data().placeholder().map(str::to_owned));
         }
         texts.retain(|text| !text.trim().is_empty());

@@ -1,5 +1,6 @@
 //! `kill -9` at fifty moments of a session with writes: every restart opens, the database is whole, no confirmed effect is lost
 //! and none happens twice.
+#![expect(clippy::disallowed_methods, reason = "the program is started, and killed, from outside")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
