@@ -36,13 +36,13 @@ fn is_raised(data_dir: &Path) -> bool {
     raise.is_ok() && exit == Exit::Done
 }
 
-fn launch(data_dir: &Path, choice: Option<FaultChoice>, wake: Wake) -> Result<Box<dyn Port>, StartFault> {
+fn launch(data_dir: &Path, choice: Option<FaultChoice>, wake: Wake) -> Result<Box<dyn Port>, Box<StartFault>> {
     let (folder, storage) = match choice {
         None | Some(FaultChoice::Retry) => (data_dir.to_path_buf(), Storage::InFolder),
         Some(FaultChoice::UseFolder(folder)) => (folder, Storage::InFolder),
         Some(FaultChoice::WithoutSaving) => (data_dir.to_path_buf(), Storage::InMemory),
     };
-    let fault = |kind, detail: String| StartFault { kind, folder: folder.clone(), detail };
+    let fault = |kind, detail: String| Box::new(StartFault { kind, folder: folder.clone(), detail });
     let helper = std::env::current_exe().map_err(|error| fault(StartFaultKind::Other, error.to_string()))?;
     let options = EngineOptions { storage, detection: Detection::AtStart, ..EngineOptions::new(&folder, helper) };
     let engine = Engine::start(options).map_err(|error| fault(kind_of(&error), error.to_string()))?;
@@ -84,9 +84,9 @@ struct EnginePort {
 }
 
 impl Port for EnginePort {
-    fn send(&mut self, command: Command) -> Result<(), Command> {
-        let Some(engine) = &self.engine else { return Err(command) };
-        engine.send(command.clone()).map_err(|_full| command)
+    fn send(&mut self, command: Command) -> Result<(), Box<Command>> {
+        let Some(engine) = &self.engine else { return Err(Box::new(command)) };
+        engine.send(command.clone()).map_err(|_full| Box::new(command))
     }
 
     fn drain(&mut self, budget: Duration) -> Vec<Event> {

@@ -156,9 +156,9 @@ mod tests {
     }
 
     fn answer_of(reaction: &Reaction) -> Option<&Answer> {
-        reaction.commands.first().map(|command| match command {
-            Command::Answer { answer, .. } => answer,
-            other => panic!("not an answer: {other:?}"),
+        reaction.commands.first().map(|command| {
+            let Command::Answer { answer, .. } = command else { panic!("not an answer: {command:?}") };
+            answer
         })
     }
 

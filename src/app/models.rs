@@ -92,7 +92,7 @@ impl AppState {
         reaction
     }
 
-    pub(super) fn pull_model(&mut self, provider: String, model: String) -> Reaction {
+    pub(super) fn pull_model(&mut self, provider: String, model: &str) -> Reaction {
         let model = model.trim().to_owned();
         if model.is_empty() {
             return Reaction::none();

@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn parts_give_the_same_rows_as_the_whole_for_lines_that_fit() {
-        let content: String = (0..200).map(|line| format!("line {line} 中文\r\n")).collect();
+        let content = (0..200).map(|line| format!("line {line} 中文\r\n")).collect::<Vec<_>>().concat();
         let preview = Preview::NewFile { content };
         let whole = rows_of(&preview, 60, usize::MAX / 2);
         let parts = rows_of(&preview, 60, 64);

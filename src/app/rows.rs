@@ -1,6 +1,6 @@
 //! Short-lived view data: what a list draws, made from the state when it is drawn. Texts are keys; no sentence is built here.
 
-use crate::ir::{Session, SessionId, Support, UnixMs};
+use crate::ir::{Error, Session, SessionId, Support, UnixMs};
 use crate::port::ModelsState;
 
 use super::models::{GUIDE, OLLAMA};
@@ -129,14 +129,14 @@ pub fn context_gauge(state: &AppState) -> Option<ContextGauge> {
 }
 
 /// One row of the model picker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ModelRow {
     Provider {
         id: String,
         /// Whether it is being asked now.
         is_loading: bool,
         /// Why it cannot be reached.
-        problem: Option<String>,
+        problem: Option<Error>,
     },
     Model {
         provider: String,
@@ -181,7 +181,7 @@ pub fn model_rows(state: &AppState, query: &str) -> Vec<ModelRow> {
             .collect();
         let (is_loading, problem) = match state.models.providers.get(id) {
             Some(ModelsState::Loading) => (true, None),
-            Some(ModelsState::Failed(error)) => (false, Some(error.message.clone())),
+            Some(ModelsState::Failed(error)) => (false, Some(error.clone())),
             Some(ModelsState::Ready(_)) | None => (false, None),
         };
         if models.is_empty() && !query.is_empty() {

@@ -183,7 +183,7 @@ impl AppState {
         }
     }
 
-    pub(super) fn rename(&self, session: SessionId, title: &str) -> Reaction {
+    pub(super) fn rename(session: SessionId, title: &str) -> Reaction {
         let title = title.trim().to_owned();
         if title.is_empty() {
             return Reaction::none();

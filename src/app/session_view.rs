@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ir::{
-    CallId, CallRecord, CallStatus, MessageId, MessageRecord, MessageStatus, Role, Session, State, StreamBody, UnixMs,
+    CallId, CallRecord, CallStatus, Error, MessageId, MessageRecord, MessageStatus, Role, Session, State, StreamBody,
+    UnixMs,
 };
 use crate::policy::Rule;
 
@@ -89,7 +90,7 @@ pub enum TurnNote {
     #[default]
     None,
     /// A try failed; the next one starts at `until`.
-    Retrying { attempt: u32, until: UnixMs, reason: String },
+    Retrying { attempt: u32, until: UnixMs, error: Error },
 }
 
 impl SessionView {
@@ -318,9 +319,10 @@ impl SessionView {
             | ItemKind::Interrupted(_) => false,
         });
         if let Some(item) = shown {
-            item.revision = match &item.kind {
-                ItemKind::CallGroup(ids) => ids.iter().map(|id| revision_of(calls, id)).sum(),
-                _ => revision_of(calls, call),
+            item.revision = if let ItemKind::CallGroup(ids) = &item.kind {
+                ids.iter().map(|id| revision_of(calls, id)).sum()
+            } else {
+                revision_of(calls, call)
             };
         }
     }

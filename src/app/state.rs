@@ -202,13 +202,11 @@ impl AppState {
                 Reaction::none()
             }
             Event::Retrying { session, attempt, wait_ms, error } => {
-                self.retrying(&session, attempt, wait_ms, error.message, now);
+                self.retrying(&session, attempt, wait_ms, error, now);
                 Reaction::none()
             }
-            // An estimate; the gauge shows the newest answer's own count.
-            Event::ContextMeasured { .. } => Reaction::none(),
             Event::QueueChanged { session, queued } => self.queue_changed(&session, queued),
-            Event::TurnEnded(end) => self.turn_ended(*end),
+            Event::TurnEnded(end) => self.turn_ended(&end),
             Event::RulesChanged { session, rules } => {
                 if let Some(view) = self.view_of(&session) {
                     view.rules = rules;
@@ -231,8 +229,9 @@ impl AppState {
                 Reaction::none()
             }
             Event::PathsCompleted { number, paths } => self.paths_completed(number, paths),
-            // The command line's own calls show up as `CallChanged`.
-            Event::ToolEnded { .. } => Reaction::none(),
+            // The command line's own calls show up as `CallChanged`; the gauge shows the newest answer's own count, not an
+            // estimate.
+            Event::ToolEnded { .. } | Event::ContextMeasured { .. } => Reaction::none(),
             Event::Notice { key, args } => {
                 self.toasts.say(Tone::Info, key, args, now);
                 Reaction::none()
@@ -257,7 +256,7 @@ impl AppState {
             Intent::SelectSession(session) => self.select(&session, now),
             Intent::SelectNeighbour(step) => self.select_neighbour(step, now),
             Intent::JumpTo { session, message } => self.jump_to(&session, message, now),
-            Intent::RenameSession { session, title } => self.rename(session, &title),
+            Intent::RenameSession { session, title } => Self::rename(session, &title),
             Intent::PinSession { session, pinned } => Command::PinSession { session, pinned }.into(),
             Intent::ForkSession(session) => self.fork(&session),
             Intent::DeleteSession(session) => Command::DeleteSession(session).into(),
@@ -368,7 +367,7 @@ impl AppState {
             }
             Intent::SetSetting { key, value } => self.set_setting(key, value, now),
             Intent::ResetSetting(key) => Command::ResetSetting { key: key.to_owned() }.into(),
-            Intent::PullModel { provider, model } => self.pull_model(provider, model),
+            Intent::PullModel { provider, model } => self.pull_model(provider, &model),
             Intent::CancelPull { provider, model } => Command::CancelPull { provider, model }.into(),
 
             Intent::DataMeasured(bytes) => {
@@ -424,14 +423,14 @@ impl AppState {
     /// The engine did not take a command: nothing that the person gave is lost.
     pub fn on_refused(&mut self, command: Command, now: UnixMs) {
         self.toasts.fault("notice-engine-busy", Vec::new(), String::new(), now);
-        match command {
-            Command::Answer { confirm, .. } => self.confirms.reopen(&confirm, now),
-            Command::SaveDraft { session, .. } => {
-                if let Some(composer) = self.composers.get_mut(&session) {
-                    composer.mark_unsaved(now);
-                }
+        if let Command::Answer { confirm, .. } = command {
+            self.confirms.reopen(&confirm, now);
+        } else if let Command::SaveDraft { session, .. } = command {
+            if let Some(composer) = self.composers.get_mut(&session) {
+                composer.mark_unsaved(now);
             }
-            _ => self.give_back_unsent(),
+        } else {
+            self.give_back_unsent();
         }
     }
 

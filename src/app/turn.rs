@@ -1,6 +1,6 @@
 //! The running turn of a session: sending, stopping, queueing, ending.
 
-use crate::ir::{MessageId, MessageRecord, Role, SessionId, State, UnixMs};
+use crate::ir::{Error, MessageId, MessageRecord, Role, SessionId, State, UnixMs};
 use crate::port::{Command, TurnEnd, TurnOutcome};
 
 use super::session_view::TurnNote;
@@ -105,14 +105,14 @@ impl AppState {
         Command::LoadOlder { session: view.session.id.clone(), before }.into()
     }
 
-    pub(super) fn retrying(&mut self, session: &SessionId, attempt: u32, wait_ms: u64, reason: String, now: UnixMs) {
+    pub(super) fn retrying(&mut self, session: &SessionId, attempt: u32, wait_ms: u64, error: Error, now: UnixMs) {
         let until = UnixMs(now.0.saturating_add(i64::try_from(wait_ms).unwrap_or(i64::MAX)));
         if let Some(view) = self.view_of(session) {
-            view.note = TurnNote::Retrying { attempt, until, reason };
+            view.note = TurnNote::Retrying { attempt, until, error };
         }
     }
 
-    pub(super) fn turn_ended(&mut self, end: TurnEnd) -> Reaction {
+    pub(super) fn turn_ended(&mut self, end: &TurnEnd) -> Reaction {
         let state = match end.outcome {
             TurnOutcome::Done | TurnOutcome::Denied | TurnOutcome::Limit => State::Done,
             TurnOutcome::Failed => State::Failed,

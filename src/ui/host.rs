@@ -33,7 +33,7 @@ pub trait Port: Send {
     ///
     /// # Errors
     /// Gives the command back when the engine's queue is full or the engine is gone.
-    fn send(&mut self, command: Command) -> Result<(), Command>;
+    fn send(&mut self, command: Command) -> Result<(), Box<Command>>;
 
     /// Takes events for at most this long, without waiting for any.
     fn drain(&mut self, budget: Duration) -> Vec<Event>;
@@ -43,7 +43,7 @@ pub trait Port: Send {
 }
 
 /// Starts an engine; `None` for the first time, else as the person chose after a fault. Called on a thread of its own.
-pub type Launcher = Arc<dyn Fn(Option<FaultChoice>, Wake) -> Result<Box<dyn Port>, StartFault> + Send + Sync>;
+pub type Launcher = Arc<dyn Fn(Option<FaultChoice>, Wake) -> Result<Box<dyn Port>, Box<StartFault>> + Send + Sync>;
 
 /// What a window is opened with.
 pub struct WindowOptions {
@@ -68,7 +68,7 @@ impl WindowOptions {
 /// What a worker thread brings back.
 pub(super) enum Arrival {
     Intent(Intent),
-    Launched(Result<Box<dyn Port>, StartFault>),
+    Launched(Result<Box<dyn Port>, Box<StartFault>>),
 }
 
 /// How often a stream may ask for a frame.
@@ -274,7 +274,7 @@ impl Window {
                 self.carry_out(reaction, None, now);
             }
             Arrival::Launched(Ok(port)) => self.port = Some(port),
-            Arrival::Launched(Err(fault)) => self.state.fail_start(fault),
+            Arrival::Launched(Err(fault)) => self.state.fail_start(*fault),
         }
         self.rows_are_stale = true;
     }
@@ -324,10 +324,11 @@ impl Window {
             let images: Vec<_> = input
                 .events
                 .iter()
-                .filter_map(|event| match event {
-                    egui::Event::PasteImage(image) => Some(Arc::clone(image)),
-                    _ => None,
-                })
+                .filter_map(
+                    |event| {
+                        if let egui::Event::PasteImage(image) = event { Some(Arc::clone(image)) } else { None }
+                    },
+                )
                 .collect();
             let viewport = input.viewport();
             let place = viewport.outer_rect.zip(viewport.inner_rect).map(|(outer, inner)| WindowPlace {
@@ -381,7 +382,7 @@ impl Window {
     fn carry_out(&mut self, reaction: Reaction, ctx: Option<&Context>, now: UnixMs) {
         for command in reaction.commands {
             let refused = match &mut self.port {
-                Some(port) => port.send(command).err(),
+                Some(port) => port.send(command).err().map(|command| *command),
                 None => Some(command),
             };
             if let Some(command) = refused {

@@ -105,11 +105,9 @@ pub fn take_key(ui: &Ui, modifiers: Modifiers, key: Key) -> bool {
 
 /// Takes a key press out of a list of events.
 pub fn take_key_from(events: &mut Vec<Event>, modifiers: Modifiers, key: Key) -> bool {
-    let found = events.iter().position(|event| match event {
-        Event::Key { key: pressed_key, pressed: true, modifiers: held, .. } => {
-            *pressed_key == key && held.matches_exact(modifiers)
-        }
-        _ => false,
+    let found = events.iter().position(|event| {
+        matches!(event, Event::Key { key: found, pressed: true, modifiers: held, .. }
+            if *found == key && held.matches_exact(modifiers))
     });
     if let Some(index) = found {
         events.remove(index);

@@ -1,10 +1,10 @@
 //! Facts of a question and of a rule as sentences in the window's language.
 
 use crate::app::rows::{bytes, short_path};
-use crate::ir::{Access, Preview, RiskLevel};
+use crate::ir::{Access, Error, Preview, RiskLevel};
 use crate::lang::{Arg, Lang};
 use crate::policy::{AskReason, RuleScope, escape};
-use crate::port::ConfirmRequest;
+use crate::port::{ConfirmRequest, error_text};
 
 /// The key of a question's title.
 pub fn title_key(request: &ConfirmRequest) -> &'static str {
@@ -85,6 +85,13 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
         AskReason::OtherMount => Some((lang.text("confirm-reason-mount").to_owned(), true)),
         AskReason::UnparsedCommand => Some((lang.text("confirm-reason-unparsed").to_owned(), true)),
     }
+}
+
+/// What went wrong, in the window's language.
+pub fn error(lang: &Lang, error: &Error) -> String {
+    let (key, args) = error_text(error);
+    let args: Vec<(&str, Arg<'_>)> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
+    lang.format(key, &args)
 }
 
 /// What a rule covers, as a sentence.

@@ -23,11 +23,11 @@ struct Played {
 }
 
 impl Port for Played {
-    fn send(&mut self, command: Command) -> Result<(), Command> {
-        self.commands.try_send(command).map_err(|refused| match refused {
-            std::sync::mpsc::TrySendError::Full(command) | std::sync::mpsc::TrySendError::Disconnected(command) => {
-                command
-            }
+    fn send(&mut self, command: Command) -> Result<(), Box<Command>> {
+        self.commands.try_send(command).map_err(|refused| {
+            let (std::sync::mpsc::TrySendError::Full(command) | std::sync::mpsc::TrySendError::Disconnected(command)) =
+                refused;
+            Box::new(command)
         })
     }
 
@@ -62,7 +62,7 @@ impl Stage {
         let mut window = Window::new(options);
         window.connect(Box::new(Played { events: from_engine, commands: to_engine }));
         let data_dir = "/home/ann/.local/share/nod".into();
-        events.send(Event::Started { settings: Box::new(settings), data_dir }).unwrap();
+        events.send(Event::Started { settings: Box::new(settings), data_dir }).expect("the window listens");
         let mut is_attached = false;
         let harness = Harness::builder()
             .with_size(size)
@@ -101,7 +101,7 @@ impl Stage {
 
     /// The engine reports something.
     pub(crate) fn tell(&mut self, event: Event) {
-        self.events.send(event).unwrap();
+        self.events.send(event).expect("the window listens");
     }
 
     /// Time passes.
@@ -158,7 +158,7 @@ pub(crate) fn session(id: &str, title: &str) -> Session {
         head: Some(MessageId::new("m1")),
         draft: String::new(),
         created_at: UnixMs(START),
-        updated_at: UnixMs(START - i64::from(id.as_bytes()[0])),
+        updated_at: UnixMs(START - i64::from(id.bytes().next().unwrap_or_default())),
     }
 }
 

@@ -278,10 +278,12 @@ pub fn has_ime_event(ui: &Ui) -> bool {
 
 /// Whether an input method composes after this frame's events.
 pub fn composes_after(events: &[Event], was_composing: bool) -> bool {
-    events.iter().fold(was_composing, |composing, event| match event {
-        Event::Ime(ImeEvent::Preedit { text, .. }) => !text.is_empty(),
-        Event::Ime(ImeEvent::Commit(_)) => false,
-        _ => composing,
+    events.iter().fold(was_composing, |composing, event| {
+        if let Event::Ime(ImeEvent::Preedit { text, .. }) = event {
+            !text.is_empty()
+        } else {
+            composing && !matches!(event, Event::Ime(ImeEvent::Commit(_)))
+        }
     })
 }
 

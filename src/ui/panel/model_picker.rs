@@ -7,10 +7,11 @@ use egui::{
 use crate::app::models::{GUIDE, OLLAMA};
 use crate::app::rows::ModelRow;
 use crate::app::{Intent, Panel, SettingsPage};
-use crate::ir::Support;
+use crate::ir::{Error, Support};
 use crate::lang::{Arg, Lang};
 use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, ViewState, take_key};
+use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{IconButton, Spinner, TextField, focus_ring, line_of_text, menu_separator};
 
@@ -87,7 +88,7 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) -> Option<I
                     if !query.is_empty() && !has_match(&scene.rows.models, id, &query) {
                         continue;
                     }
-                    provider(ui, scene, id, *is_loading, problem.as_deref());
+                    provider(ui, scene, id, *is_loading, problem.as_ref());
                 }
                 ModelRow::Model { provider, id, name, .. } => {
                     let is_match =
@@ -116,7 +117,7 @@ fn has_match(rows: &[ModelRow], provider: &str, query: &str) -> bool {
     })
 }
 
-fn provider(ui: &mut Ui, scene: &Scene<'_>, id: &str, is_loading: bool, problem: Option<&str>) {
+fn provider(ui: &mut Ui, scene: &Scene<'_>, id: &str, is_loading: bool, problem: Option<&Error>) {
     let colors = scene.theme.colors;
     ui.horizontal(|ui| {
         ui.set_height(26.0);
@@ -133,7 +134,7 @@ fn provider(ui: &mut Ui, scene: &Scene<'_>, id: &str, is_loading: bool, problem:
             ui.allocate_ui(vec2(width, 0.0), |ui| {
                 ui.vertical(|ui| {
                     ui.set_width(width);
-                    ui.label(scene.theme.rich(problem, Type::Meta, colors.bad));
+                    ui.label(scene.theme.rich(sentence::error(scene.lang, problem), Type::Meta, colors.bad));
                     ui.add_space(space::XS);
                 });
             });

@@ -13,6 +13,7 @@ use crate::ui::icon::Icon;
 use crate::ui::panel::model_picker::provider_name;
 use crate::ui::panel::top_bar::{THINKING, thinking_key};
 use crate::ui::scene::Scene;
+use crate::ui::sentence;
 use crate::ui::theme::{Type, size, space};
 use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Tone, dot};
 
@@ -40,7 +41,7 @@ fn ollama(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
         Some(ModelsState::Ready(_)) => {
             (lang.format("settings-ollama-running", &[("count", Arg::from(count))]), scene.theme.colors.good, false)
         }
-        Some(ModelsState::Failed(error)) => (error.message.clone(), scene.theme.colors.bad, false),
+        Some(ModelsState::Failed(error)) => (sentence::error(lang, error), scene.theme.colors.bad, false),
         Some(ModelsState::Loading) | None => {
             (lang.text("settings-ollama-asking").to_owned(), scene.theme.colors.faint, true)
         }
@@ -135,7 +136,7 @@ fn pull_row(ui: &mut Ui, scene: &mut Scene<'_>, provider: &str, model: &str, pul
     let theme = scene.theme;
     let part = if pull.total_bytes > 0 { pull.completed_bytes as f32 / pull.total_bytes as f32 } else { 0.0 };
     let help = match &pull.error {
-        Some(error) => error.message.clone(),
+        Some(error) => sentence::error(lang, error),
         None if pull.total_bytes > 0 => lang.format(
             "settings-pull-progress",
             &[("done", Arg::from(bytes(pull.completed_bytes))), ("total", Arg::from(bytes(pull.total_bytes)))],

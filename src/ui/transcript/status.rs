@@ -12,6 +12,7 @@ use crate::lang::Lang;
 use crate::ui::card::quantity;
 use crate::ui::icon::Icon;
 use crate::ui::markdown::Document;
+use crate::ui::sentence;
 use crate::ui::theme::{Theme, Type, radius, size, space};
 use crate::ui::widget::{Button, IconButton, MenuRow, line_of_text, menu, spinner_at};
 
@@ -148,14 +149,14 @@ pub(super) fn draw_meta(list: &mut List<'_>, id: &MessageId, rect: Rect, intents
     });
 }
 
-fn failure_text<'list>(list: &List<'list>, id: &MessageId) -> &'list str {
+fn failure_text(list: &List<'_>, id: &MessageId) -> String {
     let error = list.view.messages.get(id).and_then(|record| record.error.as_ref());
-    error.map_or("", |error| error.message.as_str())
+    error.map_or_else(String::new, |error| sentence::error(list.look.lang, error))
 }
 
 fn failure_galley(list: &List<'_>, id: &MessageId) -> std::sync::Arc<egui::Galley> {
     let theme = list.theme;
-    let text = crate::policy::escape(failure_text(list, id), true).into_owned();
+    let text = crate::policy::escape(&failure_text(list, id), true).into_owned();
     let mut job = egui::text::LayoutJob::single_section(text, theme.format(Type::Control, theme.colors.text));
     job.wrap.max_width = list.width - 3.0 * space::XXXL;
     job.wrap.max_rows = 12;
@@ -231,12 +232,12 @@ pub(super) fn draw_interrupted(list: &mut List<'_>, id: &MessageId, rect: Rect, 
 fn note(list: &List<'_>) -> Option<String> {
     let lang = list.look.lang;
     match &list.view.note {
-        TurnNote::Retrying { attempt, until, reason } => {
+        TurnNote::Retrying { attempt, until, error } => {
             let rest = quantity::whole_seconds(lang, until.since(list.look.now) + 999);
             let args = [
                 ("attempt", i64::from(*attempt).into()),
                 ("duration", rest.into()),
-                ("reason", reason.as_str().into()),
+                ("reason", sentence::error(lang, error).into()),
             ];
             Some(lang.format("turn-retrying", &args))
         }
