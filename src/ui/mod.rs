@@ -11,6 +11,7 @@ pub mod layout;
 pub mod markdown;
 pub mod modal;
 pub mod panel;
+pub mod picture;
 pub mod scene;
 pub mod sentence;
 pub mod settings;

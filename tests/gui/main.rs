@@ -13,6 +13,7 @@
 mod chat;
 mod confirm;
 mod markdown;
+mod picture;
 mod scene;
 mod settings;
 mod support;

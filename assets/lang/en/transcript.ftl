@@ -8,10 +8,11 @@ message-fork = Fork from here
 message-delete = Delete
 message-more = More actions
 message-show-all = Show all
-message-images = { $count ->
-    [one] 1 image
-   *[other] { $count } images
-}
+picture-name = Image { $number }
+picture-enlarge = { $name }: show larger
+picture-too-large = This image is too large to be shown
+picture-unreadable = This image cannot be shown
+picture-elsewhere = Image at { $host }
 message-previous-version = Previous version
 message-next-version = Next version
 message-version = { $number } of { $count }

@@ -8,9 +8,11 @@ message-fork = 从此处分叉
 message-delete = 删除
 message-more = 更多操作
 message-show-all = 显示全部
-message-images = { $count ->
-   *[other] { $count } 张图片
-}
+picture-name = 图片 { $number }
+picture-enlarge = { $name }：放大显示
+picture-too-large = 图片过大，无法显示
+picture-unreadable = 无法显示这张图片
+picture-elsewhere = 位于 { $host } 的图片
 message-previous-version = 上一个版本
 message-next-version = 下一个版本
 message-version = { $number } / { $count }

@@ -17,25 +17,24 @@ pub struct AnsiText {
     pub spans: Vec<(usize, AnsiStyle)>,
 }
 
-/// Takes the colour sequences out of a text.
-pub fn parse(output: &str) -> AnsiText {
+/// Takes the colour sequences out of a text. `style` is how it begins, and becomes how it ends.
+pub fn parse(output: &str, style: &mut AnsiStyle) -> AnsiText {
     let mut made = AnsiText::default();
-    let mut style = AnsiStyle::default();
     let mut rest = output;
     while let Some(escape) = rest.find("\u{1b}[") {
         let (before, after) = rest.split_at(escape);
-        made.push(before, style);
+        made.push(before, *style);
         let sequence = after.get(2..).unwrap_or_default();
         let length = sequence.bytes().take(64).take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b':')).count();
         if sequence.as_bytes().get(length) == Some(&b'm') {
-            apply(&mut style, sequence.get(..length).unwrap_or_default());
+            apply(style, sequence.get(..length).unwrap_or_default());
             rest = sequence.get(length + 1..).unwrap_or_default();
         } else {
-            made.push("\u{1b}[", style);
+            made.push("\u{1b}[", *style);
             rest = sequence;
         }
     }
-    made.push(rest, style);
+    made.push(rest, *style);
     made
 }
 
@@ -119,6 +118,10 @@ fn nearest(red: u16, green: u16, blue: u16) -> u8 {
 mod tests {
     use super::*;
 
+    fn parse(output: &str) -> AnsiText {
+        super::parse(output, &mut AnsiStyle::default())
+    }
+
     fn colored(color: u8) -> AnsiStyle {
         AnsiStyle { color: Some(color), ..AnsiStyle::default() }
     }
@@ -153,5 +156,13 @@ mod tests {
     fn broken_sequences_lose_nothing() {
         assert_eq!(parse("\u{1b}[31;").text, "\u{1b}[31;");
         assert_eq!(parse("a\u{1b}[m b").text, "a b");
+    }
+
+    #[test]
+    fn a_colour_goes_on_in_the_next_line() {
+        let mut style = AnsiStyle::default();
+        super::parse("\u{1b}[31mred", &mut style);
+        assert_eq!(super::parse("still\u{1b}[0m", &mut style).spans, [(5, colored(1))]);
+        assert_eq!(style, AnsiStyle::default());
     }
 }

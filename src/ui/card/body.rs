@@ -1,17 +1,28 @@
-//! What a card shows under its header, by kind of call; made once for each change of the call, never while drawing.
+//! What a card shows under its header, by kind of call: begun anew for each change of the call, and taken in by the slice, so
+//! that no frame pays for a body of any size.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde_json::Value;
 
+use super::ansi::{self, AnsiStyle};
 use super::diff::{self, language_of_path};
+use super::quantity;
 use super::quantity::bytes;
 use super::rows::{RowTag, Rows};
-use super::{ansi, quantity};
 use crate::app::CallView;
 use crate::ir::{CallStatus, Preview};
 use crate::lang::Lang;
 use crate::ui::icon::Icon;
+
+/// Longest message over the rows, in characters.
+const MESSAGE_CHARACTERS: usize = 4000;
+/// Longest text inside of arguments that is shown, in bytes.
+const ARGUMENT_BYTES: usize = 20_000;
+/// Most values of arguments that are shown.
+const ARGUMENT_VALUES: usize = 2000;
+/// What a row costs beside its text, in bytes of a slice.
+const ROW_COST: usize = 32;
 
 /// What stands in a card.
 #[derive(Debug, Default)]
@@ -23,47 +34,252 @@ pub(super) struct Body {
     pub(super) change: Option<(usize, usize)>,
     /// Facts for the footer.
     pub(super) facts: Vec<String>,
-    /// What *Copy* takes.
-    pub(super) copied: String,
     /// Whether the rows grow at their end.
     pub(super) is_growing: bool,
+    source: Source,
+    /// How far it was taken in: bytes of the text, or entries.
+    taken: usize,
+    is_complete: bool,
+    /// The colour in which output goes on.
+    style: AnsiStyle,
 }
 
-/// Makes the body of a call; `shows_arguments` asks for the raw arguments instead.
-pub(super) fn make(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body {
+/// Where the rows come from. The call itself holds what is large; nothing of it is copied before it is shown.
+#[derive(Debug, Default)]
+enum Source {
+    #[default]
+    Nothing,
+    /// Code with line numbers from here on.
+    Code {
+        text: TextOf,
+        first: Option<u32>,
+    },
+    /// Output, one text after the other.
+    Output(Vec<TextOf>),
+    Listing,
+    Matches,
+    Diff,
+    Tree,
+}
+
+/// A text of a call.
+#[derive(Debug)]
+enum TextOf {
+    /// A text of its result, by name.
+    Result(&'static str),
+    NewFile,
+    Command,
+    /// Live output.
+    Live,
+    /// One that was made, and is short.
+    Made(String),
+}
+
+impl TextOf {
+    fn of<'text>(&'text self, call: &'text CallView) -> &'text str {
+        let record = &call.record;
+        match (self, &record.preview) {
+            (Self::Result(key), _) => {
+                record.result.as_ref().and_then(|result| text_at(&result.result, key)).unwrap_or_default()
+            }
+            (Self::NewFile, Some(Preview::NewFile { content })) => content,
+            (Self::Command, Some(Preview::Command(command))) => &command.command,
+            (Self::NewFile | Self::Command, _) => "",
+            (Self::Live, _) => &call.output,
+            (Self::Made(text), _) => text,
+        }
+    }
+}
+
+/// Begins the body of a call; `shows_arguments` asks for the raw arguments instead. No rows are taken in yet.
+pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body {
     let record = &call.record;
     let mut hasher = DefaultHasher::new();
     (record.call.id.as_str(), call.revision, shows_arguments).hash(&mut hasher);
     let key = hasher.finish();
-    let path = record.target.as_deref().or_else(|| text_at(&record.call.args, "path")).unwrap_or_default();
     if shows_arguments {
-        let arguments = match &record.call.raw_args {
-            Some(raw) => raw.clone(),
-            None => serde_json::to_string_pretty(&record.call.args).unwrap_or_default(),
+        let text = match &record.call.raw_args {
+            Some(raw) => raw.chars().take(ARGUMENT_BYTES).collect(),
+            None => pretty(&record.call.args),
         };
-        return Body { rows: Rows::code(key, &arguments, "json", None), copied: arguments, ..Body::default() };
+        return Body::code(key, "json", TextOf::Made(text), None);
     }
+    let path = record.target.as_deref().or_else(|| text_at(&record.call.args, "path")).unwrap_or_default();
     let mut body = match (&record.result, &record.preview) {
+        _ if record.status == CallStatus::Running && !call.output.is_empty() => {
+            Body { is_growing: true, ..Body::output(key, vec![TextOf::Live]) }
+        }
         (Some(result), _) if record.call.name == "read_file" && result.success => file(key, &result.result, path),
-        (Some(result), _) if record.call.name == "list_directory" && result.success => listing(key, &result.result),
-        (Some(result), _) if record.call.name == "search_files" && result.success => matches(key, &result.result, lang),
+        (Some(result), _) if record.call.name == "list_directory" && result.success => Body::of(key, Source::Listing),
+        (Some(result), _) if record.call.name == "search_files" && result.success => Body::of(key, Source::Matches),
         (Some(result), _) if record.call.name == "run_command" => command_result(key, &result.result, lang),
         (_, Some(preview)) => previewed(key, preview, path, call),
-        (None, None) if !call.output.is_empty() => output(key, &call.output),
+        (None, None) if !call.output.is_empty() => Body::output(key, vec![TextOf::Live]),
         (Some(result), None) if result.success => other(key, &result.result),
         (Some(_) | None, None) => Body::default(),
     };
-    if record.status == CallStatus::Running && !call.output.is_empty() {
-        body = Body { is_growing: true, ..output(key, &call.output) };
-    }
     if let Some(files) = call.scanned_files.filter(|_| record.status == CallStatus::Running) {
         body.facts.push(lang.format("card-scanned", &[("count", quantity::count(files).into())]));
     }
     body.message = message(call);
-    if body.copied.is_empty() {
-        body.copied = body.message.clone().unwrap_or_default();
-    }
     body
+}
+
+/// What *Copy* takes; made when it is asked for.
+pub(super) fn copied(call: &CallView, lang: &Lang, shows_arguments: bool) -> String {
+    let record = &call.record;
+    if shows_arguments {
+        return match &record.call.raw_args {
+            Some(raw) => raw.clone(),
+            None => serde_json::to_string_pretty(&record.call.args).unwrap_or_default(),
+        };
+    }
+    let mut body = begin(call, lang, shows_arguments);
+    body.advance(call, lang, usize::MAX);
+    if let Source::Diff = body.source
+        && let Some(Preview::Diff { lines, .. }) = &record.preview
+    {
+        return lines.iter().map(|line| line.text.as_str()).collect();
+    }
+    match (&body.source, &record.result) {
+        (Source::Code { text: TextOf::Made(_), .. }, Some(result)) => {
+            return match &result.result {
+                Value::String(text) => text.clone(),
+                value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                    serde_json::to_string_pretty(value).unwrap_or_default()
+                }
+            };
+        }
+        (Source::Code { text, .. }, _) if !text.of(call).is_empty() => return text.of(call).to_owned(),
+        _ => {}
+    }
+    let rows = body.rows.plain_text();
+    if rows.is_empty() { body.message.unwrap_or_default() } else { rows }
+}
+
+impl Body {
+    fn of(key: u64, source: Source) -> Self {
+        Self { rows: Rows::new(key, "", false), source, ..Self::default() }
+    }
+
+    fn code(key: u64, language: &str, text: TextOf, first: Option<u32>) -> Self {
+        Self { rows: Rows::new(key, language, false), ..Self::of(key, Source::Code { text, first }) }
+    }
+
+    fn output(key: u64, texts: Vec<TextOf>) -> Self {
+        Self::of(key, Source::Output(texts))
+    }
+
+    /// Whether all of it was taken in.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Whether there is anything to copy.
+    pub(super) fn has_text(&self) -> bool {
+        self.message.is_some() || !self.rows.is_empty()
+    }
+
+    /// Takes in the next rows: about `budget` bytes of them, and at least one. Gives how many bytes that were.
+    pub(super) fn advance(&mut self, call: &CallView, lang: &Lang, budget: usize) -> usize {
+        let record = &call.record;
+        let result = record.result.as_ref().map(|result| &result.result);
+        let before = self.taken;
+        let mut spent = 0;
+        self.is_complete = match (&self.source, &record.preview) {
+            (Source::Code { text, first }, _) => loop {
+                let Some(line) = line_at(text.of(call), self.taken) else { break true };
+                if spent >= budget {
+                    break false;
+                }
+                let number =
+                    first.map(|first| first.saturating_add(u32::try_from(self.rows.len()).unwrap_or(u32::MAX)));
+                self.rows.push_line(line, number, RowTag::Plain);
+                self.taken += line.len();
+                spent += line.len() + ROW_COST;
+            },
+            (Source::Output(texts), _) => loop {
+                // Where one text ends another begins, with a line of its own.
+                let mut start = self.taken;
+                let line = texts.iter().find_map(|text| {
+                    let text = text.of(call);
+                    let line = line_at(text, start);
+                    start = start.saturating_sub(text.len());
+                    line
+                });
+                let Some(line) = line else { break true };
+                if spent >= budget {
+                    break false;
+                }
+                self.rows.push_output(&ansi::parse(line, &mut self.style));
+                self.taken += line.len();
+                spent += line.len() + ROW_COST;
+            },
+            (Source::Listing, _) => {
+                let entries = array(result, "entries");
+                take(entries, &mut self.taken, budget, |entry| push_entry(&mut self.rows, entry))
+            }
+            (Source::Matches, _) => {
+                let files = array(result, "results");
+                take(files, &mut self.taken, budget, |found| push_matches(&mut self.rows, found, lang))
+            }
+            (Source::Diff, Some(Preview::Diff { lines, .. })) => take(lines, &mut self.taken, budget, |line| {
+                diff::push(&mut self.rows, line);
+                line.text.len()
+            }),
+            (Source::Tree, Some(Preview::Tree { entries, .. })) => take(entries, &mut self.taken, budget, |entry| {
+                let (icon, detail) =
+                    if entry.is_folder { (Icon::Folder, String::new()) } else { (Icon::File, bytes(entry.bytes)) };
+                self.rows.push_entry(icon, entry.path.clone(), detail);
+                entry.path.len()
+            }),
+            (Source::Nothing | Source::Diff | Source::Tree, _) => true,
+        };
+        self.taken - before
+    }
+}
+
+/// The line that begins here, with its end; `None` after the last one.
+fn line_at(text: &str, start: usize) -> Option<&str> {
+    text.get(start..).filter(|rest| !rest.is_empty())?.split_inclusive('\n').next()
+}
+
+fn array<'value>(result: Option<&'value Value>, key: &str) -> &'value [Value] {
+    result.and_then(|result| result.get(key)).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Takes in entries from the first untaken one on; `push` gives the bytes of each. Whether those were all.
+fn take<T>(all: &[T], taken: &mut usize, budget: usize, mut push: impl FnMut(&T) -> usize) -> bool {
+    let mut spent = 0;
+    for entry in all.get(*taken..).unwrap_or_default() {
+        if spent >= budget {
+            return false;
+        }
+        spent += push(entry) + ROW_COST;
+        *taken += 1;
+    }
+    true
+}
+
+/// JSON to be read, with long texts and long lists cut.
+fn pretty(value: &Value) -> String {
+    let mut rest = ARGUMENT_VALUES;
+    serde_json::to_string_pretty(&abridged(value, &mut rest)).unwrap_or_default()
+}
+
+fn abridged(value: &Value, rest: &mut usize) -> Value {
+    *rest = rest.saturating_sub(1);
+    match value {
+        Value::String(text) if text.len() > ARGUMENT_BYTES => {
+            let kept: String = text.chars().take(ARGUMENT_BYTES / 4).collect();
+            Value::String(format!("{kept}… ({})", bytes(text.len() as u64)))
+        }
+        Value::Array(values) => Value::Array(values.iter().take(*rest).map(|value| abridged(value, rest)).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().take(*rest).map(|(key, value)| (key.clone(), abridged(value, rest))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
 }
 
 /// Why it did not do what was asked.
@@ -76,7 +292,8 @@ fn message(call: &CallView) -> Option<String> {
     let reason = record.reason.as_ref().filter(|reason| !reason.trim().is_empty()).map(|reason| format!("“{reason}”"));
     let parse = record.call.parse_error.clone();
     let parts: Vec<String> = [failure, parse, reason].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| crate::policy::escape(&parts.join(" "), true).into_owned())
+    let text: String = parts.join(" ").chars().take(MESSAGE_CHARACTERS).collect();
+    (!text.is_empty()).then(|| crate::policy::escape(&text, true).into_owned())
 }
 
 fn text_at<'value>(value: &'value Value, key: &str) -> Option<&'value str> {
@@ -84,88 +301,53 @@ fn text_at<'value>(value: &'value Value, key: &str) -> Option<&'value str> {
 }
 
 fn file(key: u64, result: &Value, path: &str) -> Body {
-    let content = text_at(result, "content").unwrap_or_default();
     let first = result
         .get("line_range")
         .and_then(|range| range.get(0))
         .and_then(Value::as_u64)
         .and_then(|first| u32::try_from(first).ok())
         .unwrap_or(1);
-    let mut facts = Vec::new();
-    if let Some(size) = result.get("size").and_then(Value::as_u64) {
-        facts.push(bytes(size));
-    }
+    let facts = result.get("size").and_then(Value::as_u64).map(bytes).into_iter().collect();
     let is_text = text_at(result, "encoding") != Some("base64");
     let language = if is_text { language_of_path(path) } else { "" };
-    Body {
-        rows: Rows::code(key, content, language, is_text.then_some(first)),
-        facts,
-        copied: content.to_owned(),
-        ..Body::default()
-    }
+    Body { facts, ..Body::code(key, language, TextOf::Result("content"), is_text.then_some(first)) }
 }
 
-fn listing(key: u64, result: &Value) -> Body {
-    let mut rows = Rows::new(key, "", false);
-    let mut copied = String::new();
-    for entry in result.get("entries").and_then(Value::as_array).into_iter().flatten() {
-        let name = text_at(entry, "name").unwrap_or_default();
-        let is_folder = text_at(entry, "type") == Some("directory");
-        let size = entry.get("size").and_then(Value::as_u64).map(bytes).unwrap_or_default();
-        // The day and minute of an RFC 3339 time.
-        let modified = text_at(entry, "modified").and_then(|time| time.get(..16)).unwrap_or_default().replace('T', " ");
-        let detail = text_at(entry, "error").map_or_else(|| format!("{size}   {modified}"), str::to_owned);
-        rows.push_entry(if is_folder { Icon::Folder } else { Icon::File }, name.to_owned(), detail);
-        copied.push_str(name);
-        copied.push('\n');
-    }
-    Body { rows, copied, ..Body::default() }
+fn push_entry(rows: &mut Rows, entry: &Value) -> usize {
+    let name = text_at(entry, "name").unwrap_or_default();
+    let is_folder = text_at(entry, "type") == Some("directory");
+    let size = entry.get("size").and_then(Value::as_u64).map(bytes).unwrap_or_default();
+    // The day and minute of an RFC 3339 time.
+    let modified = text_at(entry, "modified").and_then(|time| time.get(..16)).unwrap_or_default().replace('T', " ");
+    let detail = text_at(entry, "error").map_or_else(|| format!("{size}   {modified}"), str::to_owned);
+    rows.push_entry(if is_folder { Icon::Folder } else { Icon::File }, name.to_owned(), detail);
+    name.len()
 }
 
-fn matches(key: u64, result: &Value, lang: &Lang) -> Body {
-    let mut rows = Rows::new(key, "", false);
-    let mut copied = String::new();
-    for found in result.get("results").and_then(Value::as_array).into_iter().flatten() {
-        let path = text_at(found, "path").unwrap_or_default();
-        let lines: Vec<&Value> = found.get("matches").and_then(Value::as_array).into_iter().flatten().collect();
-        let in_text = lines.iter().filter(|line| line.get("line").and_then(Value::as_u64) != Some(0)).count();
-        let detail = if in_text > 0 {
-            lang.format("card-matches", &[("count", in_text.into())])
-        } else {
-            lang.text("card-name-matches").to_owned()
-        };
-        rows.push_head(Icon::FileText, path.to_owned(), detail);
-        copied.push_str(path);
-        copied.push('\n');
-        for line in lines {
-            let number = line.get("line").and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok());
-            if let Some(number) = number.filter(|number| *number > 0) {
-                let text = text_at(line, "text").unwrap_or_default();
-                rows.push_line(text, Some(number), RowTag::Plain);
-                copied.push_str(&number.to_string());
-                copied.push_str(": ");
-                copied.push_str(text);
-                copied.push('\n');
-            }
+fn push_matches(rows: &mut Rows, found: &Value, lang: &Lang) -> usize {
+    let path = text_at(found, "path").unwrap_or_default();
+    let lines = array(Some(found), "matches");
+    let in_text = lines.iter().filter(|line| line.get("line").and_then(Value::as_u64) != Some(0)).count();
+    let detail = if in_text > 0 {
+        lang.format("card-matches", &[("count", in_text.into())])
+    } else {
+        lang.text("card-name-matches").to_owned()
+    };
+    rows.push_head(Icon::FileText, path.to_owned(), detail);
+    let mut length = path.len();
+    for line in lines {
+        let number = line.get("line").and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok());
+        if let Some(number) = number.filter(|number| *number > 0) {
+            let text = text_at(line, "text").unwrap_or_default();
+            rows.push_line(text, Some(number), RowTag::Plain);
+            length += text.len() + ROW_COST;
         }
     }
-    Body { rows, copied, ..Body::default() }
-}
-
-fn output(key: u64, text: &str) -> Body {
-    let parsed = ansi::parse(&text.replace("\r\n", "\n"));
-    Body { rows: Rows::output(key, &parsed), copied: parsed.text, ..Body::default() }
+    length
 }
 
 fn command_result(key: u64, result: &Value, lang: &Lang) -> Body {
-    let mut text = text_at(result, "stdout").unwrap_or_default().to_owned();
-    if let Some(errors) = text_at(result, "stderr").filter(|errors| !errors.is_empty()) {
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(errors);
-    }
-    let mut body = output(key, &text);
+    let mut body = Body::output(key, vec![TextOf::Result("stdout"), TextOf::Result("stderr")]);
     if let Some(code) = result.get("exitCode").and_then(Value::as_i64) {
         body.facts.push(lang.format("card-exit-code", &[("code", code.to_string().into())]));
     }
@@ -187,47 +369,136 @@ fn previewed(key: u64, preview: &Preview, path: &str, call: &CallView) -> Body {
             Some(result) => other(key, &result.result),
             None => Body::default(),
         },
-        Preview::NewFile { content } => Body {
-            rows: Rows::code(key, content, language_of_path(path), Some(1)),
-            change: Some((content.lines().count(), 0)),
-            copied: content.clone(),
-            ..Body::default()
-        },
-        Preview::Diff { lines, added, removed } => Body {
-            rows: diff::rows(key, lines, path),
-            change: Some((*added, *removed)),
-            copied: lines.iter().map(|line| line.text.as_str()).collect(),
-            ..Body::default()
-        },
-        Preview::Tree { entries, count, bytes: size, at_least } => {
-            let mut rows = Rows::new(key, "", false);
-            for entry in entries {
-                let (icon, detail) =
-                    if entry.is_folder { (Icon::Folder, String::new()) } else { (Icon::File, bytes(entry.bytes)) };
-                rows.push_entry(icon, entry.path.clone(), detail);
-            }
-            let more = if *at_least { "≥ " } else { "" };
-            Body {
-                rows,
-                facts: vec![format!("{more}{}", quantity::count(*count)), format!("{more}{}", bytes(*size))],
-                ..Body::default()
-            }
+        Preview::NewFile { content } => {
+            let breaks = memchr::memchr_iter(b'\n', content.as_bytes()).count();
+            let open = usize::from(!content.is_empty() && !content.ends_with('\n'));
+            let body = Body::code(key, language_of_path(path), TextOf::NewFile, Some(1));
+            Body { change: Some((breaks + open, 0)), ..body }
         }
-        Preview::Command(command) => Body {
-            rows: Rows::code(key, &command.command, "bash", None),
-            facts: vec![command.cwd.clone()],
-            copied: command.command.clone(),
-            ..Body::default()
+        Preview::Diff { added, removed, .. } => Body {
+            rows: Rows::new(key, language_of_path(path), true),
+            change: Some((*added, *removed)),
+            ..Body::of(key, Source::Diff)
         },
+        Preview::Tree { count, bytes: size, at_least, .. } => {
+            let more = if *at_least { "≥ " } else { "" };
+            let facts = vec![format!("{more}{}", quantity::count(*count)), format!("{more}{}", bytes(*size))];
+            Body { facts, ..Body::of(key, Source::Tree) }
+        }
+        Preview::Command(command) => {
+            let body = Body::code(key, "bash", TextOf::Command, None);
+            Body { facts: vec![command.cwd.clone()], ..body }
+        }
     }
 }
 
 fn other(key: u64, result: &Value) -> Body {
     let text = match result {
-        Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            serde_json::to_string_pretty(result).unwrap_or_default()
-        }
+        Value::String(text) => text.chars().take(ARGUMENT_BYTES).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => pretty(result),
     };
-    Body { rows: Rows::code(key, &text, "json", None), copied: text, ..Body::default() }
+    Body::code(key, "json", TextOf::Made(text), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::{CallId, CallRecord, DiffLine, DiffTag, SessionId, ToolCall, ToolResult, UnixMs};
+    use crate::lang::Locale;
+
+    const SLICE: usize = 64 * 1024;
+
+    fn call(name: &str, result: Option<Value>, preview: Option<Preview>) -> CallView {
+        let id = CallId::new("c");
+        let result = result.map(|result| ToolResult {
+            tool_call_id: id.clone(),
+            tool_name: name.to_owned(),
+            result,
+            summary: None,
+            success: true,
+            error: None,
+            duration_ms: 1,
+            timestamp: UnixMs(0),
+        });
+        let call = ToolCall {
+            id,
+            name: name.to_owned(),
+            args: json!({ "path": "a.rs" }),
+            iteration: 1,
+            timestamp: UnixMs(0),
+            raw_args: None,
+            parse_error: None,
+        };
+        let record = CallRecord {
+            call,
+            session: SessionId::new("s"),
+            message: None,
+            status: CallStatus::Succeeded,
+            args_hash: String::new(),
+            target: None,
+            verdict: None,
+            decider: None,
+            reason: None,
+            preview,
+            result,
+            created_at: UnixMs(0),
+            started_at: None,
+            finished_at: None,
+        };
+        CallView { record, output: String::new(), scanned_files: None, is_open: true, revision: 1 }
+    }
+
+    /// Takes a body in by slices; the most bytes or entries that one took, and how many slices there were.
+    fn slices(call: &CallView) -> (Body, usize, usize) {
+        let lang = Lang::new(Locale::English);
+        let mut body = begin(call, &lang, false);
+        let (mut most, mut count) = (0, 0);
+        while !body.is_complete() {
+            most = most.max(body.advance(call, &lang, SLICE));
+            count += 1;
+        }
+        (body, most, count)
+    }
+
+    #[test]
+    fn five_megabytes_of_a_file_come_in_by_the_slice_and_lose_no_line() {
+        let content = "let value = 12345;\n".repeat(5 * 1024 * 1024 / 19);
+        let file = call("read_file", Some(json!({ "content": content, "line_range": [1, 2], "size": 5 })), None);
+        let (body, most, count) = slices(&file);
+        assert_eq!(body.rows.len(), content.lines().count());
+        assert!(most <= SLICE + 19, "{most}");
+        assert!(count > 80, "{count}");
+        assert_eq!(copied(&file, &Lang::new(Locale::English), false), content);
+    }
+
+    #[test]
+    fn five_megabytes_of_a_change_come_in_by_the_slice() {
+        let line = DiffLine { tag: DiffTag::Added, old_line: None, new_line: Some(1), text: "x".repeat(99) + "\n" };
+        let lines = vec![line; 52_000];
+        let change = call("edit_file", None, Some(Preview::Diff { lines, added: 52_000, removed: 0 }));
+        let (body, most, count) = slices(&change);
+        assert_eq!(body.rows.len(), 52_000);
+        assert!(most * 100 <= SLICE + 200 && count > 80, "{most} {count}");
+    }
+
+    #[test]
+    fn output_comes_whole_with_errors_after_it_and_keeps_its_colour_over_lines() {
+        let result = json!({ "stdout": "\u{1b}[31mred\nstill red\u{1b}[0m", "stderr": "bad\n", "exitCode": 1 });
+        let (body, _, _) = slices(&call("run_command", Some(result), None));
+        assert_eq!(body.rows.plain_text(), "red\nstill red\nbad\n");
+        assert_eq!(body.facts, ["exit code 1"]);
+    }
+
+    #[test]
+    fn arguments_of_any_size_are_cut_where_they_are_shown_and_whole_where_they_are_copied() {
+        let mut big = call("write_file", None, None);
+        big.record.call.args = json!({ "content": "y".repeat(5_000_000), "list": vec![1; 100_000] });
+        let lang = Lang::new(Locale::English);
+        let mut body = begin(&big, &lang, true);
+        body.advance(&big, &lang, usize::MAX);
+        assert!(body.rows.plain_text().len() < 100_000);
+        assert!(copied(&big, &lang, true).len() > 5_000_000);
+    }
 }

@@ -28,6 +28,8 @@ pub use rows::{RowTag, Rows};
 /// Highest body before it scrolls by itself, in points.
 const BODY_LIMIT: f32 = 380.0;
 const FOOTER: f32 = 48.0;
+/// How much of a body is taken in in one frame, in bytes; more than live output can be long.
+const SLICE_BYTES: usize = 256 * 1024;
 
 /// What a card needs beside its call.
 pub struct CardLook<'frame> {
@@ -43,6 +45,8 @@ pub struct CardView {
     body: Body,
     /// Revision, view and language that the body was made of.
     made_of: Option<(u64, bool, Locale)>,
+    /// The pass in which the body was last taken in further.
+    advanced: Option<u64>,
     shows_arguments: bool,
     message_height: f32,
     message_width: f32,
@@ -167,9 +171,19 @@ impl CardView {
         }
         let wanted = (call.revision, self.shows_arguments, look.lang.locale());
         if self.made_of != Some(wanted) {
-            self.body = body::make(call, look.lang, self.shows_arguments);
+            self.body = body::begin(call, look.lang, self.shows_arguments);
             self.made_of = Some(wanted);
             self.message_width = 0.0;
+            self.advanced = None;
+        }
+        // Once a frame: within one frame its height must stand still.
+        let pass = ui.ctx().cumulative_pass_nr();
+        if !self.body.is_complete() && self.advanced != Some(pass) {
+            self.advanced = Some(pass);
+            self.body.advance(call, look.lang, SLICE_BYTES);
+            if !self.body.is_complete() {
+                ui.ctx().request_repaint();
+            }
         }
         if (self.message_width - width).abs() > 0.5 {
             self.message_width = width;
@@ -326,8 +340,8 @@ impl CardView {
             | CallStatus::Cancelled
             | CallStatus::Unknown => {}
         }
-        if !self.body.copied.is_empty() && right.add(Button::ghost(lang.text("copy")).small()).clicked() {
-            intents.push(Intent::CopyText(self.body.copied.clone()));
+        if self.body.has_text() && right.add(Button::ghost(lang.text("copy")).small()).clicked() {
+            intents.push(Intent::CopyText(body::copied(call, lang, self.shows_arguments)));
         }
         let key = if self.shows_arguments { "card-hide-arguments" } else { "card-arguments" };
         if right.add(Button::ghost(lang.text(key)).small()).clicked() {

@@ -17,6 +17,8 @@ use crate::ui::widget::line_of_text;
 const PADDING: f32 = 8.0;
 /// Longest line that is laid out, in bytes; the rest is left out and said so.
 const LINE_BYTES: usize = 4000;
+/// Rows below the visible ones that get their colours too.
+const COLOURED_AHEAD: usize = 100;
 
 /// Rows to be shown.
 #[derive(Debug, Default)]
@@ -29,7 +31,7 @@ pub struct Rows {
     /// For colours by meaning; empty for none.
     language: String,
     key: u64,
-    /// Colours of output, instead.
+    /// Colours of output, instead: stretches in bytes, found through their row.
     ansi: Vec<(usize, AnsiStyle)>,
     /// Characters of the longest row.
     widest: usize,
@@ -48,6 +50,8 @@ enum Row {
         line: usize,
         number: Option<u32>,
         tag: RowTag,
+        /// Its stretches in `Rows::ansi`.
+        ansi: Range<usize>,
     },
     Gap,
     Entry {
@@ -71,25 +75,6 @@ pub enum RowTag {
 }
 
 impl Rows {
-    /// A text with its line numbers from `first`; `None` for no numbers.
-    pub fn code(key: u64, text: &str, language: &str, first: Option<u32>) -> Self {
-        let mut made = Self { key, language: language.to_owned(), ..Self::default() };
-        for (index, line) in text.split_inclusive('\n').enumerate() {
-            let number = first.map(|first| first.saturating_add(u32::try_from(index).unwrap_or(u32::MAX)));
-            made.push_line(line, number, RowTag::Plain);
-        }
-        made
-    }
-
-    /// Output with its own colours.
-    pub fn output(key: u64, output: &AnsiText) -> Self {
-        let mut made = Self { key, ansi: output.spans.clone(), ..Self::default() };
-        for line in output.text.split_inclusive('\n') {
-            made.push_line(line, None, RowTag::Plain);
-        }
-        made
-    }
-
     /// No rows yet, for what is built row by row.
     pub fn new(key: u64, language: &str, has_signs: bool) -> Self {
         Self { key, language: language.to_owned(), has_signs, ..Self::default() }
@@ -106,8 +91,19 @@ impl Rows {
         let end = start + visible.len();
         self.widest = self.widest.max(visible.chars().take(LINE_BYTES).map(|c| if c.is_ascii() { 1 } else { 2 }).sum());
         self.digits = self.digits.max(number.map_or(0, |number| number.to_string().len()));
-        self.all.push(Row::Code { range: start..end, line: self.lines, number, tag });
+        self.all.push(Row::Code { range: start..end, line: self.lines, number, tag, ansi: 0..0 });
         self.lines += 1;
+    }
+
+    /// Adds a line of output with its own colours.
+    pub fn push_output(&mut self, line: &AnsiText) {
+        let first = self.ansi.len();
+        self.ansi.extend_from_slice(&line.spans);
+        let last = self.ansi.len();
+        self.push_line(&line.text, None, RowTag::Plain);
+        if let Some(Row::Code { ansi, .. }) = self.all.last_mut() {
+            *ansi = first..last;
+        }
     }
 
     /// Adds a row for lines that are left out.
@@ -129,6 +125,47 @@ impl Rows {
         self.all.is_empty()
     }
 
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Everything as plain text: names, and lines under a heading with their numbers.
+    pub fn plain_text(&self) -> String {
+        let mut out = String::new();
+        let mut is_under_head = false;
+        for row in &self.all {
+            match row {
+                Row::Code { range, number, .. } => {
+                    if let Some(number) = number.filter(|_| is_under_head) {
+                        out.push_str(&number.to_string());
+                        out.push_str(": ");
+                    }
+                    out.push_str(self.text.get(range.clone()).unwrap_or_default());
+                }
+                Row::Gap => out.push('⋯'),
+                Row::Entry { name, .. } => out.push_str(name),
+                Row::Head { name, .. } => {
+                    is_under_head = true;
+                    out.push_str(name);
+                }
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The text up to the line of a row, for what needs no more of it.
+    fn text_up_to(&self, row: usize) -> &str {
+        let rows = self.all.get(..row.min(self.all.len())).unwrap_or_default();
+        let end = rows.iter().rev().find_map(|row| match row {
+            Row::Code { range, .. } => Some(range.end),
+            Row::Gap | Row::Entry { .. } | Row::Head { .. } => None,
+        });
+        let end = end.and_then(|end| self.text.get(end..)?.find('\n').map(|rest| end + rest + 1));
+        self.text.get(..end.unwrap_or(0)).unwrap_or_default()
+    }
+
     fn row_height(theme: &Theme) -> f32 {
         theme.line_height(Type::Mono)
     }
@@ -145,8 +182,6 @@ impl Rows {
         let gutter = if self.digits > 0 { (self.digits.max(2) as f32 + 2.5) * character } else { space::M };
         let signs = if self.has_signs { 2.0 * character } else { 0.0 };
         let width = (gutter + signs + (self.widest as f32 + 2.0) * character).max(rect.width());
-        let lines =
-            if self.language.is_empty() { &[] } else { highlighter.lines(self.key, &self.language, &self.text, true) };
         let mut child = ui.new_child(UiBuilder::new().id_salt(id).max_rect(rect));
         child.set_clip_rect(rect.intersect(ui.clip_rect()));
         let size = vec2(width, self.all.len() as f32 * height + 2.0 * PADDING);
@@ -156,11 +191,16 @@ impl Rows {
             let first = row_at(seen.top() - PADDING, height);
             let last = row_at(seen.bottom() - PADDING, height) + 1;
             let shown = self.all.get(first.min(self.all.len())..last.min(self.all.len())).unwrap_or_default();
+            let lines = if self.language.is_empty() {
+                &[]
+            } else {
+                highlighter.lines(self.key, &self.language, self.text_up_to(last + COLOURED_AHEAD), true)
+            };
             for (index, row) in (first..).zip(shown) {
                 let top = whole.top() + PADDING + index as f32 * height;
                 let area = Rect::from_min_size(pos2(whole.left(), top), vec2(width, height));
                 match row {
-                    Row::Code { range, line, number, tag } => {
+                    Row::Code { range, line, number, tag, ansi } => {
                         let line = lines.get(*line).map(AsRef::as_ref);
                         let colors = &theme.colors;
                         let (fill, sign) = match tag {
@@ -181,7 +221,7 @@ impl Rows {
                             let galley = line_of_text(ui, theme, sign, Type::Mono, colors.text, f32::INFINITY);
                             ui.painter().galley(pos2(area.left() + gutter, top), galley, colors.text);
                         }
-                        let galley = self.lay_out(ui, theme, range, line);
+                        let galley = self.lay_out(ui, theme, range, line, ansi);
                         paint_selectable(ui, id.with(index), pos2(area.left() + gutter + signs, top), &galley);
                     }
                     Row::Gap => {
@@ -214,6 +254,7 @@ impl Rows {
         theme: &Theme,
         range: &Range<usize>,
         classes: Option<&[(usize, Class)]>,
+        ansi: &Range<usize>,
     ) -> Arc<egui::Galley> {
         let mut job = LayoutJob::default();
         job.wrap.max_width = f32::INFINITY;
@@ -221,33 +262,17 @@ impl Rows {
         let whole = self.text.get(range.clone()).unwrap_or_default();
         let line = shortened(whole);
         let plain = theme.format(Type::Mono, theme.colors.text);
-        if self.ansi.is_empty() {
-            let mut start = 0;
-            for (length, class) in classes.unwrap_or_default() {
-                let end = (start + length).min(line.len());
-                let mut format = plain.clone();
-                format.color = class.color(&theme.colors);
-                append_visible(&mut job, theme, line.get(start..end).unwrap_or_default(), format);
-                start = end;
-            }
-            append_visible(&mut job, theme, line.get(start..).unwrap_or_default(), plain.clone());
-        } else {
-            let mut start = 0;
-            for (length, style) in &self.ansi {
-                let end = start + length;
-                if end > range.start && start < range.start + line.len() {
-                    let from = start.max(range.start) - range.start;
-                    let to = end.min(range.start + line.len()) - range.start;
-                    let mut format = plain.clone();
-                    format.color = ansi_color(theme, *style);
-                    append_visible(&mut job, theme, line.get(from..to).unwrap_or_default(), format);
-                }
-                if start >= range.end {
-                    break;
-                }
-                start = end;
-            }
+        let mut start = 0;
+        let classes = classes.unwrap_or_default().iter().map(|(length, class)| (*length, class.color(&theme.colors)));
+        let styles = self.ansi.get(ansi.clone()).unwrap_or_default();
+        let styles = styles.iter().map(|(length, style)| (*length, ansi_color(theme, *style)));
+        for (length, color) in classes.chain(styles) {
+            let end = (start + length).min(line.len());
+            let format = egui::TextFormat { color, ..plain.clone() };
+            append_visible(&mut job, theme, line.get(start..end).unwrap_or_default(), format);
+            start = end;
         }
+        append_visible(&mut job, theme, line.get(start..).unwrap_or_default(), plain.clone());
         if line.len() < whole.len() {
             job.append(" …", 0.0, theme.format(Type::Mono, theme.colors.warn));
         }

@@ -123,6 +123,11 @@ impl Text {
         }
     }
 
+    /// Whether it is a picture without a description, and nothing else.
+    pub fn is_only_a_picture(&self) -> bool {
+        self.text == "image" && matches!(self.links.as_slice(), [link] if link.is_picture())
+    }
+
     /// Text in no particular style.
     pub fn plain(text: &str) -> Self {
         let mut made = Self::default();
@@ -132,6 +137,11 @@ impl Text {
 }
 
 impl Link {
+    /// Whether it is an image that the text holds itself.
+    pub fn is_picture(&self) -> bool {
+        self.is_image && crate::ui::picture::is_data(&self.address)
+    }
+
     /// Whether it may be opened; anything else is only text.
     pub fn is_openable(&self) -> bool {
         let scheme = self.address.split(':').next().unwrap_or_default();

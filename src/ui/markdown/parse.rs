@@ -529,10 +529,13 @@ impl Inline {
         }
     }
 
-    /// An image is not fetched: its description and its host stand for it.
+    /// An image is not fetched: its description and its host stand for it. One that the text holds has no host.
     fn close_image(&mut self) {
         let is_described = self.images.pop() != Some(self.text.text.len());
         let link = self.style.link.and_then(|index| self.text.links.get(index));
+        if is_described && link.is_some_and(Link::is_picture) {
+            return;
+        }
         let host = link.and_then(Link::host).unwrap_or("image").to_owned();
         self.push(&if is_described { format!(" ({host})") } else { host });
     }

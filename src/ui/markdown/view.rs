@@ -12,8 +12,13 @@ use super::text::{TextLook, TextPiece};
 use crate::lang::Lang;
 use crate::ui::highlight::Highlighter;
 use crate::ui::icon::Icon;
+use crate::ui::picture::{self, Pictures, Shown};
 use crate::ui::theme::{Theme, Type, space};
 
+/// Highest that a picture is drawn, in points.
+const PICTURE_HEIGHT: f32 = 420.0;
+/// Place of a picture whose size is not known before it is decoded, in points.
+const PICTURE_PLACE: Vec2 = vec2(420.0, 280.0);
 /// Blocks of one document that stay laid out though they are out of sight.
 const KEPT: usize = 200;
 
@@ -27,6 +32,9 @@ pub struct Look<'frame> {
     /// Whether the text will not grow any more.
     pub is_whole: bool,
     pub stats: &'frame mut LayoutStats,
+    pub pictures: &'frame mut Pictures,
+    /// What the pictures of the document belong to.
+    pub owner: Id,
 }
 
 /// How much was laid out, for tests.
@@ -82,6 +90,13 @@ enum Piece {
         at: Vec2,
         width: f32,
         table: TableLayout,
+    },
+    /// A picture that the text itself holds.
+    Picture {
+        rect: Rect,
+        key: u64,
+        name: String,
+        address: String,
     },
     /// Code of its own, where it stands in a list or quote; the document's where it is a block.
     Code {
@@ -168,7 +183,11 @@ impl DocumentView {
             .iter()
             .map(|piece| match piece {
                 Piece::Text(text) => text.at.x + text.size().x,
-                Piece::Mark { .. } | Piece::Bar { .. } | Piece::Table { .. } | Piece::Code { .. } => 0.0,
+                Piece::Mark { .. }
+                | Piece::Bar { .. }
+                | Piece::Table { .. }
+                | Piece::Picture { .. }
+                | Piece::Code { .. } => 0.0,
             })
             .fold(0.0, f32::max)
             .ceil()
@@ -225,7 +244,7 @@ fn lay_out(
     // Code that goes on keeps its view: its chunks, its colours, whether it is folded.
     let kept = old.into_iter().flat_map(|layout| layout.pieces).filter_map(|piece| match piece {
         Piece::Code { view, .. } => Some((view.key(), view)),
-        Piece::Text(_) | Piece::Mark { .. } | Piece::Bar { .. } | Piece::Table { .. } => None,
+        Piece::Text(_) | Piece::Mark { .. } | Piece::Bar { .. } | Piece::Table { .. } | Piece::Picture { .. } => None,
     });
     let mut flow = Flow { ui, look, pieces: Vec::new(), kept: kept.collect(), key, codes: 0, is_growing };
     let height = if let Node::Code(code) = &block.node {
@@ -261,7 +280,11 @@ impl Flow<'_, '_> {
     fn node(&mut self, node: &Node, at: Vec2, width: f32, color: Color32) -> f32 {
         let theme = self.look.theme;
         match node {
-            Node::Paragraph(text) => self.text(text, TextLook { color, ..TextLook::body(theme) }, at, width),
+            Node::Paragraph(text) => {
+                let look = TextLook { color, ..TextLook::body(theme) };
+                let height = if text.is_only_a_picture() { 0.0 } else { self.text(text, look, at, width) };
+                self.pictures(text, at, height, width)
+            }
             Node::Heading { level, text } => {
                 let size = match level {
                     1 => Some((theme.message_size + 6.0, theme.message_size + 14.0)),
@@ -324,6 +347,22 @@ impl Flow<'_, '_> {
         let piece = TextPiece::new(self.ui, self.look.theme, text, look, at, width);
         let height = piece.size().y;
         self.pieces.push(Piece::Text(piece));
+        height
+    }
+
+    /// The pictures of a text, below it; gives the height of both.
+    fn pictures(&mut self, text: &Text, at: Vec2, mut height: f32, width: f32) -> f32 {
+        for (number, link) in text.links.iter().enumerate().filter(|(_, link)| link.is_picture()) {
+            let own = picture::measure(&link.address).unwrap_or(PICTURE_PLACE);
+            let size = picture::fitting(own, vec2(width, PICTURE_HEIGHT));
+            height += if height > 0.0 { space::S } else { 0.0 };
+            let rect = Rect::from_min_size((at + vec2(0.0, height)).to_pos2(), size.max(vec2(width.min(220.0), 44.0)));
+            height += rect.height();
+            let key = Id::unique(("picture", &link.address)).value();
+            let is_it = |span: &&super::node::Span| span.style.link == Some(number);
+            let name = text.spans.iter().filter(is_it).filter_map(|span| text.text.get(span.range.clone())).collect();
+            self.pieces.push(Piece::Picture { rect, key, name, address: link.address.clone() });
+        }
         height
     }
 
@@ -405,6 +444,10 @@ fn draw_pieces(
             }
             Piece::Bar { rect, color } => {
                 ui.painter().rect_filled(rect.translate(origin.to_vec2()), CornerRadius::same(1), *color);
+            }
+            Piece::Picture { rect, key, name, address } => {
+                let shown = Shown { key: *key, owner: look.owner, name, address, align: egui::Align::Min };
+                look.pictures.draw(ui, theme, look.lang, id, rect.translate(origin.to_vec2()), shown);
             }
             Piece::Table { at, width, table } => {
                 let min = origin + *at;

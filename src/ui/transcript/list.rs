@@ -191,10 +191,11 @@ impl<'frame> List<'frame> {
         let is_whole = self.is_whole(&item.kind);
         self.document(item);
         let Self { transcript, ui, theme, look, .. } = self;
-        let Transcript { entries, highlighter, epoch, stats, .. } = &mut **transcript;
+        let Transcript { entries, highlighter, epoch, stats, pictures, .. } = &mut **transcript;
         let Some(entry) = entries.get_mut(&item.key) else { return 0.0 };
-        let mut look = Look { theme, lang: look.lang, highlighter, epoch: epoch.number(), is_whole, stats };
-        entry.view.measure(ui, &mut look, salt(item), block, width)
+        let (lang, epoch, owner) = (look.lang, epoch.number(), salt(item));
+        let mut look = Look { theme, lang, highlighter, epoch, is_whole, stats, pictures, owner };
+        entry.view.measure(ui, &mut look, owner, block, width)
     }
 
     fn measure_card(&mut self, id: &CallId, width: f32) -> f32 {
@@ -221,7 +222,8 @@ impl<'frame> List<'frame> {
                 let area = self.area;
                 let is_cut = self.is_cut(item);
                 if let ItemKind::Person(id) = &item.kind {
-                    person::draw_actions(self, item.key, id, inner, area, is_cut, intents);
+                    let below = person::draw_pictures(self, salt(item), id, inner, intents);
+                    person::draw_actions(self, item.key, id, below, area, is_cut, intents);
                 }
             }
             Part::Header => self.draw_header(item, inner, intents),
@@ -249,7 +251,7 @@ impl<'frame> List<'frame> {
         let width = self.block_width(&item.kind);
         let is_whole = self.is_whole(&item.kind);
         let Self { transcript, ui, theme, look, .. } = self;
-        let Transcript { entries, highlighter, epoch, stats, .. } = &mut **transcript;
+        let Transcript { entries, highlighter, epoch, stats, pictures, .. } = &mut **transcript;
         let Some(entry) = entries.get_mut(&item.key) else { return };
         let at = match &item.kind {
             ItemKind::Person(_) => person::draw_bubble(ui, theme, &entry.view, block, rect, width),
@@ -267,8 +269,9 @@ impl<'frame> List<'frame> {
             | ItemKind::Interrupted(_) => rect.min,
         };
         let mut out = Output::default();
-        let mut look = Look { theme, lang: look.lang, highlighter, epoch: epoch.number(), is_whole, stats };
-        entry.view.draw(ui, &mut look, salt(item), block, at, &mut out);
+        let (lang, epoch, owner) = (look.lang, epoch.number(), salt(item));
+        let mut look = Look { theme, lang, highlighter, epoch, is_whole, stats, pictures, owner };
+        entry.view.draw(ui, &mut look, owner, block, at, &mut out);
         intents.extend(out.opened.map(Intent::OpenLink));
         intents.extend(out.copied.map(Intent::CopyText));
         if out.resized {
@@ -385,8 +388,16 @@ impl<'frame> List<'frame> {
         &mut self.transcript.stats
     }
 
-    /// Forgets blocks of long texts that are far out of sight.
-    pub(super) fn forget_unseen(&mut self, first: usize, last: usize) {
+    /// Forgets blocks of long texts that are far out of sight, and pictures that are more than two screens away.
+    pub(super) fn forget_unseen(&mut self, first: usize, last: usize, screen: f32) {
+        let far = 2.0 * screen;
+        let sizes = &self.transcript.sizes;
+        let mut way = 0.0;
+        let above = sizes.iter().take(first).rev().take_while(|height| near(&mut way, **height, far)).count();
+        way = 0.0;
+        let below = sizes.iter().skip(last).take_while(|height| near(&mut way, **height, far)).count();
+        let items = self.view.items.get(first - above..(last + below).min(self.view.items.len())).unwrap_or_default();
+        self.transcript.pictures.keep_near(|owner| items.iter().any(|item| salt(item) == owner));
         for index in [first, last.saturating_sub(1)] {
             let Some(item) = self.item(index) else { continue };
             if let Some(entry) = self.transcript.entries.get_mut(&item.key) {
@@ -442,7 +453,17 @@ impl Heights for List<'_> {
                     | ItemKind::Interrupted(_) => height,
                 }
             }
-            Part::Actions => person::ACTIONS,
+            Part::Actions => match &item.kind {
+                ItemKind::Person(id) => person::ACTIONS + person::pictures_height(self.view, id, width),
+                ItemKind::Thinking(_)
+                | ItemKind::Answer(_)
+                | ItemKind::Call(_)
+                | ItemKind::CallGroup(_)
+                | ItemKind::Failure(_)
+                | ItemKind::Limit
+                | ItemKind::Meta(_)
+                | ItemKind::Interrupted(_) => person::ACTIONS,
+            },
             Part::Header => match &item.kind {
                 ItemKind::Thinking(_) => THINKING_HEADER,
                 ItemKind::CallGroup(_)
@@ -492,7 +513,14 @@ impl Heights for List<'_> {
     }
 }
 
-fn salt(item: &Item) -> Id {
+/// Goes on by an item of this height; whether it begins before `far`.
+fn near(way: &mut f32, height: f32, far: f32) -> bool {
+    let is_near = *way < far;
+    *way += height;
+    is_near
+}
+
+pub(super) fn salt(item: &Item) -> Id {
     Id::unique(("item", item.key))
 }
 

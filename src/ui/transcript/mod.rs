@@ -19,6 +19,7 @@ use super::card::CardView;
 use super::highlight::Highlighter;
 use super::icon::Icon;
 use super::markdown::{DocumentView, LayoutStats};
+use super::picture::Pictures;
 use super::theme::{Theme, size, space};
 use super::widget::{Button, Spinner};
 use crate::app::{Intent, SessionView};
@@ -54,6 +55,7 @@ pub struct Transcript {
     /// Shown as soon as it is loaded.
     wanted: Option<MessageId>,
     highlighter: Highlighter,
+    pictures: Pictures,
     epoch: Epoch,
     turn: u64,
     stats: LayoutStats,
@@ -83,6 +85,7 @@ impl Transcript {
             session: None,
             wanted: None,
             highlighter: Highlighter::new(ctx),
+            pictures: Pictures::new(ctx),
             epoch: Epoch::default(),
             turn: 0,
             stats: LayoutStats::default(),
@@ -92,6 +95,16 @@ impl Transcript {
     /// What the last frame laid out and drew.
     pub fn stats(&self) -> LayoutStats {
         self.stats
+    }
+
+    /// Whether a picture is shown large, over everything else.
+    pub fn has_modal(&self) -> bool {
+        self.pictures.is_large()
+    }
+
+    /// The pictures that are kept, for tests.
+    pub fn kept_pictures(&self) -> usize {
+        self.pictures.kept()
     }
 
     /// Whether it follows the newest text.
@@ -149,7 +162,7 @@ impl Transcript {
                     item += 1;
                 }
             }
-            list.forget_unseen(place.item, item);
+            list.forget_unseen(place.item, item, area.height());
         }
         let is_unfed = list.is_unfed();
         self.scroll = scroll;
@@ -159,6 +172,7 @@ impl Transcript {
         self.read_wheel(ui, area);
         self.scroll_bar(ui, view, &theme, look.lang, area);
         self.older_and_newest(ui, view, &theme, look.lang, area, intents);
+        self.pictures.show_large(ui, &theme);
         self.forget();
     }
 
@@ -167,6 +181,7 @@ impl Transcript {
         self.turn += 1;
         self.stats = LayoutStats::default();
         self.highlighter.poll();
+        self.pictures.poll(ui.ctx());
         self.epoch.update(ui, theme, lang);
         if self.session.as_ref() != Some(&view.session.id) {
             self.session = Some(view.session.id.clone());

@@ -1,19 +1,22 @@
 //! A message of the person: a bubble at the right, with its actions under it while the pointer or the keyboard is there.
 
-use egui::{CornerRadius, Pos2, Rect, Ui, Vec2, pos2, vec2};
+use egui::{Align, CornerRadius, Id, Pos2, Rect, Ui, Vec2, pos2, vec2};
 
 use super::list::List;
 use super::status;
-use crate::app::Intent;
+use crate::app::{Intent, SessionView};
 use crate::ir::MessageId;
 use crate::ui::icon::Icon;
-use crate::ui::markdown::DocumentView;
-use crate::ui::theme::{Theme, Type, radius};
-use crate::ui::widget::{Button, IconButton, line_of_text};
+use crate::ui::markdown::{DocumentView, Link};
+use crate::ui::picture::{self, Shown};
+use crate::ui::theme::{Theme, radius, space};
+use crate::ui::widget::{Button, IconButton};
 
 pub(super) const PADDING: Vec2 = vec2(14.0, 10.0);
 /// Height of the row of actions.
 pub(super) const ACTIONS: f32 = 26.0;
+/// Most that an attached image takes, in points.
+const PICTURE: Vec2 = vec2(220.0, 165.0);
 
 /// What the bubble adds to the height of a block.
 pub(super) fn padding(block: usize, last: usize) -> f32 {
@@ -39,6 +42,62 @@ pub(super) fn draw_bubble(ui: &Ui, theme: &Theme, view: &DocumentView, block: us
     pos2(left + PADDING.x, rect.top() + top)
 }
 
+/// How many pictures stand beside each other.
+fn per_row(width: f32) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count, at least 1")]
+    let count = ((width + space::S) / (PICTURE.x + space::S)).floor().max(1.0) as usize;
+    count
+}
+
+/// Height of the attached images.
+pub(super) fn pictures_height(view: &SessionView, id: &MessageId, width: f32) -> f32 {
+    let images = view.messages.get(id).and_then(|record| record.message.images.as_ref()).map_or(0, Vec::len);
+    images.div_ceil(per_row(width)) as f32 * (PICTURE.y + space::S)
+}
+
+/// Draws the attached images under the bubble; what is left of the rectangle.
+pub(super) fn draw_pictures(
+    list: &mut List<'_>,
+    owner: Id,
+    id: &MessageId,
+    rect: Rect,
+    intents: &mut Vec<Intent>,
+) -> Rect {
+    let images = list.view.messages.get(id).and_then(|record| record.message.images.as_deref()).unwrap_or_default();
+    let per_row = per_row(rect.width());
+    let (theme, lang) = (list.theme, list.look.lang);
+    let mut top = rect.top();
+    for (row, images) in images.chunks(per_row).enumerate() {
+        let first = row * per_row;
+        top += space::S;
+        let mut right = rect.right();
+        // The last one stands at the right edge.
+        for (index, image) in images.iter().enumerate().rev() {
+            let number = first + index + 1;
+            let place = Rect::from_min_max(pos2(right - PICTURE.x, top), pos2(right, top + PICTURE.y));
+            let salt = owner.with(("picture", number));
+            if picture::is_data(&image.url) {
+                let name = lang.format("picture-name", &[("number", number.into())]);
+                // A message never changes, so its id and the number stand for the address.
+                let key = Id::unique((id, number)).value();
+                let shown = Shown { key, owner, name: &name, address: &image.url, align: Align::Max };
+                list.transcript.pictures.draw(&list.ui, theme, lang, salt, place, shown);
+            } else {
+                let link = Link { address: image.url.clone(), is_image: true };
+                let host = crate::policy::escape(link.host().unwrap_or_default(), false).into_owned();
+                let text = lang.format("picture-elsewhere", &[("host", host.into())]);
+                let mut ui = list.controls(salt, place, true);
+                if ui.add(Button::secondary(&text).icon(Icon::Image)).clicked() && link.is_openable() {
+                    intents.push(Intent::OpenLink(image.url.clone()));
+                }
+            }
+            right -= PICTURE.x + space::S;
+        }
+        top += PICTURE.y;
+    }
+    Rect::from_min_max(pos2(rect.left(), top), rect.max)
+}
+
 /// Draws the row under the bubble.
 pub(super) fn draw_actions(
     list: &mut List<'_>,
@@ -56,13 +115,6 @@ pub(super) fn draw_actions(
     let mut ui = list.controls(("person", key), row, true);
     if is_cut && ui.add(Button::ghost(lang.text("message-show-all")).small()).clicked() {
         intents.push(Intent::ToggleItem(key));
-    }
-    if let Some(images) = record.message.images.as_ref().filter(|images| !images.is_empty()) {
-        let text = lang.format("message-images", &[("count", images.len().into())]);
-        let galley = line_of_text(&ui, theme, &text, Type::Meta, theme.colors.dim, 160.0);
-        let (place, _) = ui.allocate_exact_size(galley.size() + vec2(22.0, 0.0), egui::Sense::hover());
-        Icon::Image.paint_at(ui.painter(), pos2(place.left() + 8.0, place.center().y), 14.0, theme.colors.dim);
-        ui.painter().galley(place.min + vec2(20.0, 0.0), galley, theme.colors.dim);
     }
     status::reveal(&mut ui, area.union(rect), ("person shown", key), |ui| {
         if ui.add(IconButton::new(Icon::Trash, lang.text("message-delete")).small()).clicked() {
