@@ -90,14 +90,22 @@ struct Entry {
     used: u64,
 }
 
+/// A picture over everything else.
+struct Large {
+    key: u64,
+    name: String,
+    /// Whether it was the topmost modal; not yet in its first frame.
+    was_top: bool,
+}
+
 /// The pictures of a window.
 pub struct Pictures {
     jobs: Option<SyncSender<Job>>,
     done: Receiver<Done>,
     entries: HashMap<u64, Entry>,
     turn: u64,
-    /// The one that is shown large, with its name.
-    large: Option<(u64, String)>,
+    /// The one that is shown large.
+    large: Option<Large>,
 }
 
 impl Pictures {
@@ -134,7 +142,7 @@ impl Pictures {
 
     /// Drops the pictures whose owner is not near any more, and those least lately drawn when there are many.
     pub fn keep_near(&mut self, is_near: impl Fn(Id) -> bool) {
-        let (turn, large) = (self.turn, self.large.as_ref().map(|(key, _)| *key));
+        let (turn, large) = (self.turn, self.large.as_ref().map(|large| large.key));
         self.entries.retain(|key, entry| entry.used == turn || large == Some(*key) || is_near(entry.owner));
         while self.entries.len() > KEPT {
             let oldest =
@@ -216,7 +224,7 @@ impl Pictures {
                 ui.painter().rect_stroke(rect, corner, theme.line(), StrokeKind::Inside);
                 focus_ring(ui, &response, rect, radius::CONTROL, theme);
                 if response.clicked() {
-                    self.large = Some((shown.key, shown.name.to_owned()));
+                    self.large = Some(Large { key: shown.key, name: shown.name.to_owned(), was_top: false });
                 }
             }
         }
@@ -224,8 +232,8 @@ impl Pictures {
 
     /// Draws the picture that is shown large, over everything; a click or Escape closes it.
     pub fn show_large(&mut self, ui: &Ui, theme: &Theme) {
-        let Some((key, name)) = &self.large else { return };
-        let Some(Entry { state: State::Ready(texture), .. }) = self.entries.get(key) else {
+        let Some(Large { key, name, was_top }) = &mut self.large else { return };
+        let Some(Entry { state: State::Ready(texture), .. }) = self.entries.get(&*key) else {
             self.large = None;
             return;
         };
@@ -234,12 +242,14 @@ impl Pictures {
         let source = SizedTexture::from_handle(texture);
         let response = modal::show(ui, theme, "picture", size.x, |ui| {
             let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-            response.widget_info(|| WidgetInfo::labeled(Role::Image, true, name));
+            response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &*name));
             Image::from_texture(source).corner_radius(CornerRadius::same(radius::MODAL)).paint_at(ui, rect);
             response.on_hover_cursor(CursorIcon::ZoomOut).clicked()
         });
         // A question about what the model may do has precedence.
-        if response.inner || response.should_close() || !response.is_top_modal {
+        let is_covered = *was_top && !response.is_top_modal;
+        *was_top |= response.is_top_modal;
+        if response.inner || response.should_close() || is_covered {
             self.large = None;
             ui.ctx().request_repaint();
         }
