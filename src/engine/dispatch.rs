@@ -274,6 +274,11 @@ impl Dispatcher {
         if live.queue.len() >= QUEUE {
             return Err(Fault::new("fault-queue-full", ""));
         }
+        if live.running.is_none() && live.queue.is_empty() {
+            // Nothing is said of the queue: for a front end the message is taken once it is kept, not before.
+            self.begin(id, Begin::Say { text, images }, options);
+            return Ok(());
+        }
         live.queue.push_back(Waiting { text, images, options });
         if live.running.is_some() {
             self.shared.store.save_draft(id, "").await?;

@@ -27,3 +27,5 @@ mod store;
 mod support;
 mod tools;
 mod turn;
+#[cfg(all(target_os = "linux", feature = "gui"))]
+mod window;

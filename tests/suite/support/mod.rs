@@ -3,3 +3,7 @@
 pub(crate) mod desk;
 pub(crate) mod ollama;
 pub(crate) mod own_process;
+#[cfg(all(target_os = "linux", feature = "gui"))]
+pub(crate) mod screen;
+#[cfg(all(target_os = "linux", feature = "gui"))]
+pub(crate) mod window;
