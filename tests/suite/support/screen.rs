@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Longer than anything that a test waits for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// How often a test looks.
 const GLANCE: Duration = Duration::from_millis(25);
 
@@ -102,10 +102,12 @@ impl Screen {
 
     /// Does what a window manager does when the person presses the window's X.
     pub(crate) fn press_close(&self, window: u32) {
+        /// A client message, of 32-bit words.
+        const KIND: u32 = 0x2021;
         let mut wire = Wire::open(&self.number);
         let (protocols, delete) = (wire.atom("WM_PROTOCOLS"), wire.atom("WM_DELETE_WINDOW"));
         let mut request = vec![25, 0, 11, 0];
-        for word in [window, 0, 33 | (32 << 8), window, protocols, delete, 0, 0, 0, 0] {
+        for word in [window, 0, KIND, window, protocols, delete, 0, 0, 0, 0] {
             request.extend(word.to_le_bytes());
         }
         wire.tell(&request);

@@ -1,5 +1,6 @@
 //! The real program with its real window, worked as a person works it: keys, mouse, eyes. What it did is read from its files.
 #![expect(clippy::disallowed_methods, reason = "a test lays out files and starts the program")]
+#![expect(clippy::print_stderr, reason = "a failing test says where its picture is")]
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
