@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{CallId, ConfirmId, Decider, SessionId, UnixMs};
+use crate::ir::{Access, CallId, ConfirmId, Decider, SessionId, UnixMs};
 use crate::port::{Answer, Command, ConfirmRequest};
 
 use super::Reaction;
@@ -47,12 +47,15 @@ impl Confirms {
 
     pub(super) fn ask(&mut self, request: ConfirmRequest, now: UnixMs) {
         let is_shown = self.shown.as_ref() == Some(&request.id);
+        let asked = request.id.clone();
         match self.waiting.iter_mut().find(|waiting| waiting.id == request.id) {
             // The target changed while it waited: what was read no longer holds.
             Some(waiting) => *waiting = request,
             None => self.waiting.push(request),
         }
-        if is_shown || self.shown.is_none() {
+        // Another read joins the list of the shown one: that is a change of what is shown too.
+        let joins_list = self.reads().iter().any(|read| read.id == asked);
+        if is_shown || joins_list || self.shown.is_none() {
             self.show(self.shown.clone().or_else(|| self.waiting.first().map(|first| first.id.clone())), now);
         }
     }
@@ -94,6 +97,33 @@ impl Confirms {
     pub(super) fn allow_in_session(&mut self, confirm: &ConfirmId, proposal: usize, now: UnixMs) -> Reaction {
         let scope = self.shown().and_then(|request| request.rule_proposals.get(proposal)).cloned();
         scope.map_or_else(Reaction::none, |scope| self.answer(confirm, Answer::AllowInSession { scope }, now))
+    }
+
+    /// The reads that can be answered from one list, the shown one among them; empty where there is only one.
+    pub fn reads(&self) -> Vec<&ConfirmRequest> {
+        let is_read = |request: &ConfirmRequest| request.access == Access::Read;
+        if !self.shown().is_some_and(is_read) {
+            return Vec::new();
+        }
+        let reads: Vec<&ConfirmRequest> = self.waiting.iter().filter(|request| is_read(request)).collect();
+        if reads.len() > 1 { reads } else { Vec::new() }
+    }
+
+    /// Allows the listed reads once, if they are still exactly the list that is shown.
+    pub(super) fn allow_reads(&mut self, listed: &[ConfirmId], now: UnixMs) -> Reaction {
+        let shown: Vec<ConfirmId> = self.reads().iter().map(|request| request.id.clone()).collect();
+        if shown != listed || !self.is_open(now) {
+            return Reaction::none();
+        }
+        let mut reaction = Reaction::none();
+        for confirm in shown {
+            if let Some(request) = self.take(&confirm, now) {
+                self.answered.insert(confirm.clone(), request);
+            }
+            let answer = Answer::AllowOnce;
+            reaction = reaction.and(Command::Answer { confirm, answer, decider: Decider::Person }.into());
+        }
+        reaction
     }
 
     pub(super) fn deny(&mut self, confirm: &ConfirmId, reason: String, now: UnixMs) -> Reaction {
@@ -190,6 +220,28 @@ mod tests {
         assert_eq!(confirms.allow_once(&ConfirmId::new("b"), OPEN), Reaction::none());
         assert!(answer_of(&confirms.deny_and_stop(&ConfirmId::new("a"), OPEN)).is_some());
         assert_eq!(confirms.deny_and_stop(&ConfirmId::new("a"), UnixMs(OPEN.0 + 5_000)), Reaction::none());
+    }
+
+    #[test]
+    fn several_reads_are_allowed_from_the_list_that_is_shown_and_a_new_one_starts_the_guard_again() {
+        let mut confirms = Confirms::default();
+        let read = |id: &str| {
+            let mut request = question(id);
+            request.access = Access::Read;
+            request
+        };
+        confirms.ask(read("a"), APPEARED);
+        confirms.ask(question("write"), APPEARED);
+        confirms.ask(read("b"), APPEARED);
+        let listed: Vec<ConfirmId> = ["a", "b"].map(ConfirmId::new).to_vec();
+        assert_eq!(confirms.allow_reads(&listed, EARLY), Reaction::none());
+        confirms.ask(read("c"), OPEN);
+        let later = UnixMs(OPEN.0 + 10_000);
+        assert_eq!(confirms.allow_reads(&listed, later), Reaction::none(), "the list is another one now");
+        let listed: Vec<ConfirmId> = ["a", "b", "c"].map(ConfirmId::new).to_vec();
+        assert_eq!(confirms.allow_reads(&listed, UnixMs(OPEN.0 + 499)), Reaction::none());
+        assert_eq!(confirms.allow_reads(&listed, later).commands.len(), 3);
+        assert_eq!(confirms.shown().map(|shown| shown.id.as_str()), Some("write"));
     }
 
     #[test]

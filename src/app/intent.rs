@@ -138,6 +138,8 @@ pub enum Intent {
         confirm: ConfirmId,
         reason: String,
     },
+    /// Allows every one of these reads once: the list that was shown.
+    AllowReads(Vec<ConfirmId>),
     DenyAndStop(ConfirmId),
     /// Shows the next (`1`) or previous (`-1`) waiting question.
     ShowNeighbourConfirm(i32),

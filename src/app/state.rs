@@ -345,6 +345,7 @@ impl AppState {
 
             Intent::AllowOnce(confirm) => self.confirms.allow_once(&confirm, now),
             Intent::AllowInSession { confirm, proposal } => self.confirms.allow_in_session(&confirm, proposal, now),
+            Intent::AllowReads(reads) => self.confirms.allow_reads(&reads, now),
             Intent::Deny { confirm, reason } => self.confirms.deny(&confirm, reason, now),
             Intent::DenyAndStop(confirm) => self.confirms.deny_and_stop(&confirm, now),
             Intent::ShowNeighbourConfirm(step) => {

@@ -200,3 +200,32 @@ fn five_megabytes_are_prepared_in_parts_and_the_end_is_there() {
     assert!(shapes.contains("the very end"), "the last line is not drawn");
     assert!(!shapes.contains("\"0123456789 abcdefghijklmnopqrstuvwxyz\" 1"), "only rows in sight are drawn");
 }
+
+#[test]
+fn several_waiting_reads_are_answered_from_one_list() {
+    let mut stage = Stage::open();
+    for (id, target) in [("a", "/etc/hostname"), ("b", "/usr/share/dict/words")] {
+        let mut read = question(id, "");
+        read.access = nod::ir::Access::Read;
+        read.preview = nod::ir::Preview::Nothing;
+        read.target = target.to_owned();
+        read.folder = None;
+        stage.tell(Event::ConfirmAsked(Box::new(read)));
+    }
+    stage.settle();
+    stage.pass(600);
+    stage.settle();
+    assert!(stage.harness.query_by_label_contains("/usr/share/dict/words").is_some(), "{:?}", stage.texts());
+    stage.commands();
+    stage.harness.get_by_label("Allow these 2 reads once").click();
+    stage.settle();
+    let confirms: Vec<_> = stage
+        .sent()
+        .into_iter()
+        .map(|command| match command {
+            Command::Answer { confirm, answer: Answer::AllowOnce, .. } => confirm.to_string(),
+            other => panic!("not a yes: {other:?}"),
+        })
+        .collect();
+    assert_eq!(confirms, ["a", "b"]);
+}

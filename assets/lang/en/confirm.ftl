@@ -1,6 +1,5 @@
 # confirm
 
-### window begin
 ## The question about one call
 confirm-title-read = Read a file outside your folders?
 confirm-title-list = List a folder outside your folders?
@@ -99,4 +98,4 @@ confirm-reads = { $count ->
    *[other] { $count } reads wait
 }
 confirm-allow-reads = Allow these { $count } reads once
-### window end
+

@@ -74,7 +74,6 @@ error-garbage = The server sent something that is not Ollama’s format. Check t
 error-image-unavailable = The attached image cannot be fetched. Attach the file itself instead.
 error-no-such-model = There is no model of this name to download. Look for its name at https://ollama.com/library.
 
-### window begin
 ## Nod could not start
 fault-start-read-only = Nod cannot write to its data folder
 fault-start-read-only-detail = Nothing can be saved in { $folder }. Make the folder writable, or choose another one.
@@ -92,4 +91,4 @@ fault-start-retry = Try again
 fault-start-other = Choose another folder…
 fault-start-unsaved = Go on without saving
 fault-start-unsaved-detail = Without saving, everything of this run is gone when the window closes.
-### window end
+

@@ -6,7 +6,6 @@ notice-folder-disk = This is a whole disk. Nod can read all of it except the blo
 notice-folder-home = This is a home folder. Secrets in it stay blocked, but a smaller folder is safer: { $path }
 notice-folder-holds-blocked = Some places in this folder stay blocked: { $path }
 
-### window begin
 ## Short messages that need no answer
 notice-undo = Undo
 notice-session-deleted = “{ $title }” was deleted
@@ -19,4 +18,4 @@ notice-setting-refused = This setting does not take that value.
 notice-attach-unreadable = { $name } cannot be read
 notice-attach-large = { $name } is too large to attach
 notice-attach-binary = { $name } is neither text nor an image that models take
-### window end
+

@@ -1,6 +1,5 @@
 # settings
 
-### window begin
 ## The settings
 settings-title = Settings
 settings-back = Back to the chat
@@ -155,4 +154,4 @@ settings-diagnostics = Diagnostics
 settings-diagnostics-help = Version and counts; no message, no file, no key.
 settings-diagnostics-copy = Copy diagnostics
 settings-diagnostics-text = Nod { $version }, { $system } { $machine }, data in { $folder }, chats: { $sessions }, providers: { $providers }
-### window end
+

@@ -1,6 +1,5 @@
 # window
 
-### window begin
 ## The window's own words
 window-cancel = Cancel
 window-close = Close
@@ -236,4 +235,4 @@ closing-detail = { $count ->
 }
 closing-stay = Keep working
 closing-stop = Stop and quit
-### window end
+

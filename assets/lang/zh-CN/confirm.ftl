@@ -1,6 +1,5 @@
 # confirm
 
-### window begin
 ## The question about one call
 confirm-title-read = 读取目录之外的文件吗？
 confirm-title-list = 列出目录之外的目录吗？
@@ -84,4 +83,4 @@ confirm-rules-heading = 在删除此对话之前，无需询问即允许：
 confirm-dry-run = 最近 { $of } 次调用中会允许 { $allowed } 次
 confirm-reads = 有 { $count } 个读取在等待
 confirm-allow-reads = 允许这 { $count } 个读取一次
-### window end
+

@@ -3,10 +3,9 @@
 ## From the engine
 notice-recovered-calls = Nod 关闭时还有调用在运行：{ $count } 个。请检查它们的目标；Nod 不会自动重新运行。
 notice-folder-disk = 这是整个磁盘。除被禁止的位置外，Nod 都能读取：{ $path }
-notice-folder-home = 这是主文件夹。其中的机密仍被禁止访问，但选小一点的文件夹更安全：{ $path }
-notice-folder-holds-blocked = 这个文件夹里有些位置仍被禁止访问：{ $path }
+notice-folder-home = 这是主目录。其中的机密仍被禁止访问，但选小一点的目录更安全：{ $path }
+notice-folder-holds-blocked = 这个目录里有些位置仍被禁止访问：{ $path }
 
-### window begin
 ## Short messages that need no answer
 notice-undo = 撤销
 notice-session-deleted = 已删除“{ $title }”
@@ -19,4 +18,4 @@ notice-setting-refused = 该设置不接受这个值。
 notice-attach-unreadable = 无法读取 { $name }
 notice-attach-large = { $name } 太大，无法附加
 notice-attach-binary = { $name } 既不是文本，也不是模型支持的图像
-### window end
+

@@ -1,6 +1,5 @@
 # settings
 
-### window begin
 ## The settings
 settings-title = 设置
 settings-back = 返回对话
@@ -135,7 +134,7 @@ settings-export = 导出此对话
 settings-export-help = 导出为可再次导入的 JSON，或便于阅读的 Markdown。
 settings-export-start = 导出……
 settings-import = 导入对话
-settings-import-help = 从 Nod 导出的 JSON 文件导入。其中的文件夹、确认模式和系统提示词不会沿用。
+settings-import-help = 从 Nod 导出的 JSON 文件导入。其中的目录、确认模式和系统提示词不会沿用。
 settings-import-start = 导入……
 settings-data-note = 删除的对话可在短时间内从提示中恢复，之后将彻底删除。
 
@@ -152,4 +151,4 @@ settings-diagnostics = 诊断信息
 settings-diagnostics-help = 只含版本与数量，不含消息、文件和密钥。
 settings-diagnostics-copy = 复制诊断信息
 settings-diagnostics-text = Nod { $version }，{ $system } { $machine }，数据目录：{ $folder }，对话数：{ $sessions }，来源：{ $providers }
-### window end
+

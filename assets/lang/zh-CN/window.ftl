@@ -1,6 +1,5 @@
 # window
 
-### window begin
 ## The window's own words
 window-cancel = 取消
 window-close = 关闭
@@ -218,4 +217,4 @@ closing-title = 要停止正在进行的工作吗？
 closing-detail = 还有 { $count } 个对话在运行。已有的内容会保留。
 closing-stay = 继续运行
 closing-stop = 停止并退出
-### window end
+

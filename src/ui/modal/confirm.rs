@@ -141,6 +141,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             badges(ui, scene, request);
             warnings(ui, scene, confirm, request);
             preview_height = previews(ui, scene, confirm, request, room.y);
+            reads(ui, scene);
             words(ui, scene, request);
             reason_field(ui, scene, confirm, request, is_composing);
         });
@@ -425,6 +426,35 @@ fn previews(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, request: 
         drawn += height;
     }
     drawn
+}
+
+/// Several reads that wait, as one list with one yes.
+fn reads(ui: &mut Ui, scene: &mut Scene<'_>) {
+    let reads = scene.state.confirms.reads();
+    if reads.is_empty() {
+        return;
+    }
+    let theme = scene.theme;
+    let colors = theme.colors;
+    ui.add_space(space::S);
+    let count = [("count", Arg::from(reads.len()))];
+    let mut is_allowed = false;
+    ui.horizontal(|ui| {
+        ui.label(theme.rich(scene.lang.format("confirm-reads", &count), Type::ControlMedium, colors.text));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let button = ui.add(Button::secondary(&scene.lang.format("confirm-allow-reads", &count)).small());
+            is_allowed = approves(ui, &button);
+        });
+    });
+    egui::ScrollArea::vertical().id_salt("reads").max_height(88.0).auto_shrink([false, true]).show(ui, |ui| {
+        for read in &reads {
+            ui.add(Label::new(target_job(scene, &read.target, read.folder.as_deref())).wrap_mode(TextWrapMode::Wrap));
+        }
+    });
+    if is_allowed {
+        let listed = reads.iter().map(|read| read.id.clone()).collect();
+        scene.outbox.push_back(Intent::AllowReads(listed));
+    }
 }
 
 fn words(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {

@@ -90,7 +90,7 @@ fn queue(ui: &mut Ui, scene: &mut Scene<'_>) {
 fn frame(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, composer: &Composer, there: Availability) -> Rect {
     let colors = scene.theme.colors;
     let has_focus = ui.memory(|memory| memory.has_focus(message_id()));
-    let border = if has_focus { colors.dim.gamma_multiply(0.7) } else { colors.line };
+    let border = if has_focus { colors.dim.gamma_multiply(0.5) } else { colors.line };
     let fill = if scene.theme.mode == crate::ui::theme::Mode::Dark { colors.raised } else { colors.background };
     let drawn = Frame::NONE
         .fill(fill)

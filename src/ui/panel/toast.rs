@@ -19,7 +19,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
     let mut done = None;
     Area::new(Id::unique("toasts"))
         .order(Order::Tooltip)
-        .anchor(Align2::RIGHT_BOTTOM, vec2(-16.0, -116.0))
+        .anchor(Align2::RIGHT_BOTTOM, vec2(-16.0, -124.0))
         .fade_in(scene.theme.animations)
         .show(ui.ctx(), |ui| {
             ui.spacing_mut().item_spacing.y = space::S;

@@ -8,8 +8,7 @@ use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
 use crate::ui::widget::Button;
 
-use super::models::note;
-use super::{group, heading, row, title};
+use super::{group, heading, note, row, title};
 
 pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
     let lang = scene.lang;
@@ -49,5 +48,5 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
             scene.push(Intent::PickPath(PathPurpose::Import));
         }
     });
-    note(ui, scene, lang.text("settings-data-note"));
+    note(ui, scene, lang.text("settings-data-note"), scene.theme.colors.dim);
 }

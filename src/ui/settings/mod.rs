@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use egui::{
-    Align, CentralPanel, CornerRadius, Frame, Label, Layout, Margin, Panel as EguiPanel, Rect, Response, ScrollArea,
-    Ui, UiBuilder, pos2, vec2,
+    Align, CentralPanel, Color32, CornerRadius, Frame, Label, Layout, Margin, Panel as EguiPanel, Rect, Response,
+    ScrollArea, Ui, UiBuilder, pos2, vec2,
 };
 
 use crate::app::{Intent, SettingsPage};
@@ -12,7 +12,7 @@ use crate::app::{Intent, SettingsPage};
 use super::icon::Icon;
 use super::scene::{Scene, ViewState};
 use super::theme::{Theme, Type, radius, space};
-use super::widget::{Button, ListRow, Switch, TextField};
+use super::widget::{Button, ListRow, Switch, TextField, dot};
 
 mod about;
 mod data;
@@ -117,6 +117,29 @@ fn group(ui: &mut Ui, scene: &mut Scene<'_>, rows: impl FnOnce(&mut Ui, &mut Sce
 
 /// One row: a name, a line of help, and the control at the right.
 fn row<R>(ui: &mut Ui, theme: &Theme, name: &str, help: &str, control: impl FnOnce(&mut Ui) -> R) -> R {
+    draw_row(ui, theme, None, name, help, control)
+}
+
+/// The same with a dot in a state's colour before the words that say the state.
+fn dotted_row<R>(
+    ui: &mut Ui,
+    theme: &Theme,
+    color: Color32,
+    name: &str,
+    help: &str,
+    control: impl FnOnce(&mut Ui) -> R,
+) -> R {
+    draw_row(ui, theme, Some(color), name, help, control)
+}
+
+fn draw_row<R>(
+    ui: &mut Ui,
+    theme: &Theme,
+    mark: Option<Color32>,
+    name: &str,
+    help: &str,
+    control: impl FnOnce(&mut Ui) -> R,
+) -> R {
     let colors = &theme.colors;
     let count = ui.data_mut(|data| {
         let count = data.get_temp_mut_or_default::<usize>(egui::Id::unique("settings row"));
@@ -129,23 +152,40 @@ fn row<R>(ui: &mut Ui, theme: &Theme, name: &str, help: &str, control: impl FnOn
         ui.painter().hline(top.x..=top.x + width, top.y, theme.line());
     }
     let padding = vec2(14.0, 12.0);
+    let id = ui.scope_id().with(("settings row", name));
+    // What the words took in the last frame: the control stands in their middle.
+    let known: f32 = ui.data(|data| data.get_temp(id)).unwrap_or(if help.is_empty() { 20.0 } else { 41.0 });
+    let height = (known + 2.0 * padding.y).max(56.0);
+    let place = Rect::from_min_size(top + vec2(padding.x, 0.0), vec2(width - 2.0 * padding.x, height));
     // The control first: the words take the room that it leaves.
-    let place = Rect::from_min_size(top + vec2(padding.x, 0.0), vec2(width - 2.0 * padding.x, 56.0));
     let mut right = ui.new_child(UiBuilder::new().max_rect(place).layout(Layout::right_to_left(Align::Center)));
     let result = control(&mut right);
-    let control_rect = right.min_rect();
-    let left = top.x + padding.x;
-    let room = (control_rect.left() - left - space::L).max(120.0);
-    let words_rect = Rect::from_min_size(pos2(left, top.y + padding.y), vec2(room, 200.0));
+    let mut left = top.x + padding.x;
+    if let Some(color) = mark {
+        dot(ui, pos2(left + 4.0, top.y + height / 2.0), color);
+        left += 20.0;
+    }
+    let room = (right.min_rect().left() - left - space::L).max(120.0);
+    let words_rect = Rect::from_min_size(pos2(left, top.y + (height - known) / 2.0), vec2(room, 200.0));
     let mut words = ui.new_child(UiBuilder::new().max_rect(words_rect).layout(Layout::top_down(Align::Min)));
     words.spacing_mut().item_spacing.y = 1.0;
     words.add(Label::new(theme.rich(name, Type::ControlMedium, colors.text)).wrap());
     if !help.is_empty() {
         words.add(Label::new(theme.rich(help, Type::Control, colors.dim)).wrap());
     }
-    let height = (words.min_rect().height() + 2.0 * padding.y).max(56.0);
+    let drawn = words.min_rect().height();
+    if (drawn - known).abs() > 0.5 {
+        ui.data_mut(|data| data.insert_temp(id, drawn));
+        ui.ctx().request_discard("a row of the settings found its height");
+    }
     ui.advance_cursor_after_rect(Rect::from_min_size(top, vec2(width, height)));
     result
+}
+
+/// Words below a group.
+fn note(ui: &mut Ui, scene: &Scene<'_>, text: &str, color: Color32) {
+    ui.add_space(space::S);
+    ui.add(Label::new(scene.theme.rich(text, Type::Meta, color)).wrap());
 }
 
 /// A row with a switch for one setting.

@@ -1,6 +1,6 @@
 //! Where answers come from: Ollama's address, its models and downloads, and the defaults of new chats.
 
-use egui::{Align, Layout, Ui, vec2};
+use egui::{Ui, vec2};
 use serde_json::json;
 
 use crate::app::Intent;
@@ -14,11 +14,10 @@ use crate::ui::panel::model_picker::provider_name;
 use crate::ui::panel::top_bar::{THINKING, thinking_key};
 use crate::ui::scene::Scene;
 use crate::ui::sentence;
-use crate::ui::theme::{Type, size, space};
-use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Tone, dot};
+use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Tone};
 
 use super::general::choice;
-use super::{SettingsView, field, group, heading, number_row, row, switch_row, title};
+use super::{SettingsView, dotted_row, field, group, heading, number_row, row, switch_row, title};
 
 pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
     let lang = scene.lang;
@@ -48,15 +47,12 @@ fn ollama(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
     };
     let stored = scene.state.settings.models.ollama_url.clone();
     let theme = scene.theme;
-    let top = ui.cursor().min;
     let mut tests = false;
-    let (response, typed) =
-        row(ui, theme, &format!("    {}", lang.text("provider-ollama")), &format!("    {words}"), |ui| {
-            tests = ui.add(Button::secondary(lang.text("settings-test")).busy(is_busy)).clicked();
-            let name = lang.text("settings-ollama-url");
-            field(ui, view, "models.ollama_url", name, &stored, |field| field.mono().width(260.0))
-        });
-    dot(ui, egui::pos2(top.x + 18.0, top.y + 22.0), color);
+    let (response, typed) = dotted_row(ui, theme, color, lang.text("provider-ollama"), &words, |ui| {
+        tests = ui.add(Button::secondary(lang.text("settings-test")).busy(is_busy)).clicked();
+        let name = lang.text("settings-ollama-url");
+        field(ui, view, "models.ollama_url", name, &stored, |field| field.mono().width(260.0))
+    });
     let is_changed = typed.trim() != stored && !typed.trim().is_empty();
     if is_changed && (response.lost_focus() || tests) {
         scene.push(Intent::SetSetting { key: "models.ollama_url", value: json!(typed.trim()) });
@@ -69,11 +65,10 @@ fn ollama(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
 
 fn guide(ui: &mut Ui, scene: &Scene<'_>) {
     let lang = scene.lang;
-    let top = ui.cursor().min;
-    let name = format!("    {}", lang.text("provider-guide"));
-    let help = format!("    {}", lang.text("settings-guide-help"));
-    row(ui, scene.theme, &name, &help, |ui| ui.add(Badge::new(lang.text("settings-always-there"), Tone::Neutral)));
-    dot(ui, egui::pos2(top.x + 18.0, top.y + 22.0), scene.theme.colors.good);
+    let color = scene.theme.colors.good;
+    dotted_row(ui, scene.theme, color, lang.text("provider-guide"), lang.text("settings-guide-help"), |ui| {
+        ui.add(Badge::new(lang.text("settings-always-there"), Tone::Neutral))
+    });
 }
 
 fn installed(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
@@ -238,13 +233,4 @@ fn default_model(ui: &mut Ui, scene: &mut Scene<'_>) {
         scene.push(Intent::SetSetting { key: "models.default_provider", value: json!(provider) });
         scene.push(Intent::SetSetting { key: "models.default_model", value: json!(model) });
     }
-}
-
-/// A line of secondary words with room around it, for pages that need one between groups.
-pub(super) fn note(ui: &mut Ui, scene: &Scene<'_>, text: &str) {
-    ui.add_space(space::S);
-    ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-        ui.set_min_height(size::CHIP);
-        ui.add(egui::Label::new(scene.theme.rich(text, Type::Meta, scene.theme.colors.dim)).wrap());
-    });
 }

@@ -7,8 +7,7 @@ use crate::app::Intent;
 use crate::ui::scene::Scene;
 use crate::ui::theme::{Type, radius};
 
-use super::models::note;
-use super::{SettingsView, title};
+use super::{SettingsView, note, title};
 
 const KEY: &str = "models.system_prompt";
 
@@ -45,5 +44,5 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) 
                 }
             });
         });
-    note(ui, scene, lang.text("settings-prompts-note"));
+    note(ui, scene, lang.text("settings-prompts-note"), scene.theme.colors.dim);
 }

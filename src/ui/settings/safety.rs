@@ -12,8 +12,7 @@ use crate::ui::scene::Scene;
 use crate::ui::widget::{Button, IconButton};
 
 use super::general::choice;
-use super::models::note;
-use super::{group, heading, row, switch_row, title};
+use super::{group, heading, note, row, switch_row, title};
 
 /// What is closed to tools always, as it is shown; the judge itself is `policy`.
 const BLOCKED: [(&str, &str); 5] = [
@@ -45,14 +44,14 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
     });
     heading(ui, scene, lang.text("settings-default-folders"));
     group(ui, scene, |ui, scene| folders(ui, scene, &safety.folders));
-    note(ui, scene, lang.text("settings-default-folders-help"));
+    note(ui, scene, lang.text("settings-default-folders-help"), scene.theme.colors.dim);
     heading(ui, scene, lang.text("settings-blocked"));
     group(ui, scene, |ui, scene| {
         for (key, paths) in BLOCKED {
             row(ui, scene.theme, lang.text(key), paths, |_| ());
         }
     });
-    note(ui, scene, lang.text("settings-blocked-help"));
+    note(ui, scene, lang.text("settings-blocked-help"), scene.theme.colors.dim);
 }
 
 fn folders(ui: &mut Ui, scene: &mut Scene<'_>, folders: &[String]) {

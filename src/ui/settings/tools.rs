@@ -12,8 +12,7 @@ use crate::ui::sentence::risk_key;
 use crate::ui::theme::space;
 use crate::ui::widget::{Badge, Switch, Tone};
 
-use super::models::note;
-use super::{SettingsView, group, heading, number_row, row, switch_row, title};
+use super::{SettingsView, group, heading, note, number_row, row, switch_row, title};
 
 /// One limit: its name in the group, the keys of its name, its default and what it may be.
 struct Limit {
@@ -114,7 +113,7 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) 
             }
         }
     });
-    note(ui, scene, lang.text("settings-command-note"));
+    note(ui, scene, lang.text("settings-command-note"), scene.theme.colors.bad);
     heading(ui, scene, lang.text("settings-limits"));
     group(ui, scene, |ui, scene| {
         for limit in &LIMITS {
