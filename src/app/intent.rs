@@ -109,7 +109,6 @@ pub enum Intent {
     AddFolderPath(PathBuf),
     RemoveFolder(String),
     RevokeRule(RuleId),
-    LiftSensitive(PathBuf),
 
     // Paths
     /// Opens the system's dialog.
@@ -192,6 +191,8 @@ pub enum PathPurpose {
     DataFolder,
     /// Files to attach to the message.
     Attachment,
+    /// One file whose name speaks of secrets, lifted for the open session.
+    SensitiveFile,
     /// The file that a session is written to.
     Export(SessionId),
     /// The file that a session is read from.

@@ -39,6 +39,7 @@ impl AppState {
             | PathPurpose::DefaultFolder
             | PathPurpose::DataFolder
             | PathPurpose::Attachment
+            | PathPurpose::SensitiveFile
             | PathPurpose::Import => String::new(),
         }
     }
@@ -105,6 +106,7 @@ impl AppState {
             PathPurpose::Attachment => Reaction::none(),
             PathPurpose::SessionFolder => self.add_folder(path),
             PathPurpose::DefaultFolder => self.add_default_folder(&path),
+            PathPurpose::SensitiveFile => self.with_selected(|session| Command::LiftSensitive { session, path }),
             PathPurpose::DataFolder => {
                 self.phase = Phase::Starting;
                 HostAction::Restart(FaultChoice::UseFolder(path)).into()

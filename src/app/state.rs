@@ -331,7 +331,6 @@ impl AppState {
             Intent::AddFolderPath(path) => self.add_folder(path),
             Intent::RemoveFolder(path) => self.with_selected(|session| Command::RemoveFolder { session, path }),
             Intent::RevokeRule(rule) => self.with_selected(|session| Command::RevokeRule { session, rule }),
-            Intent::LiftSensitive(path) => self.with_selected(|session| Command::LiftSensitive { session, path }),
 
             Intent::PickPath(purpose) => self.pick_path(purpose),
             Intent::DialogClosed { purpose, paths, waited_ms } => self.dialog_closed(purpose, paths, waited_ms),

@@ -77,6 +77,8 @@ const FRAME_MS: u64 = 33;
 const DRAIN_BUDGET: Duration = Duration::from_millis(4);
 /// How long after a composition its last key may still come, in milliseconds.
 const COMPOSITION_TAIL_MS: u64 = 60;
+/// How long the caret blinks after the last key or click, in milliseconds.
+const BLINK_MS: u64 = 8_000;
 /// How long opening waits for the settings, so that the first frame already has them.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
@@ -101,6 +103,10 @@ pub struct Window {
     rows_day: i64,
     /// Whether an input method composes.
     composes: bool,
+    /// Something came that the person would want to see.
+    wants_attention: bool,
+    /// When the person last did anything.
+    touched_at: UnixMs,
 }
 
 /// Asks for frames, at most 30 a second however many events come.
@@ -205,6 +211,8 @@ impl Window {
             place: None,
             rows_day: 0,
             composes: false,
+            wants_attention: false,
+            touched_at: UnixMs(0),
         }
     }
 
@@ -283,6 +291,7 @@ impl Window {
         let Some(port) = &mut self.port else { return };
         let events = port.drain(DRAIN_BUDGET);
         for event in events {
+            self.wants_attention |= matches!(event, Event::ConfirmAsked(_) | Event::TurnEnded(_));
             let reaction = self.state.on_event(event, now);
             self.carry_out(reaction, None, now);
             self.rows_are_stale = true;
@@ -301,6 +310,9 @@ impl Window {
             ctx.request_repaint();
         }
         self.take_input(ctx, now);
+        if std::mem::take(&mut self.wants_attention) && !ctx.input(|input| input.focused) {
+            ctx.send_viewport_cmd(ViewportCommand::RequestUserAttention(UserAttentionType::Informational));
+        }
         let reaction = self.state.on_tick(now);
         self.carry_out(reaction, Some(ctx), now);
         self.apply_outbox(ctx, now);
@@ -340,6 +352,14 @@ impl Window {
             });
             (dropped, images, viewport.close_requested(), place)
         });
+        if ctx.input(|input| !input.events.is_empty()) {
+            self.touched_at = now;
+        }
+        // A caret that blinks for ever would paint for ever.
+        let blinks = self.state.settings.general.animations && now.since(self.touched_at) < BLINK_MS;
+        if ctx.global_style().visuals.text_cursor.blink != blinks {
+            ctx.global_style_mut(|style| style.visuals.text_cursor.blink = blinks);
+        }
         if let Some(place) = place.filter(|place| place.width > 1.0) {
             self.place = Some(place);
         }
@@ -428,10 +448,12 @@ impl Window {
                 }
             }
             HostAction::OpenLink(url) => open(ctx, url),
-            HostAction::OpenFile(path) => open(ctx, file_url(&path)),
+            HostAction::OpenFile(path) => open(ctx, task::file_url(&path)),
             HostAction::ShowInFolder(path) => {
-                let folder = if path.is_dir() { path } else { path.parent().map(PathBuf::from).unwrap_or(path) };
-                open(ctx, file_url(&folder));
+                if let Some(ctx) = ctx.cloned() {
+                    let work = move || task::show_in_folder(&path, &ctx);
+                    task::spawn("nod folder", &self.arrived, &self.wake, work);
+                }
             }
             HostAction::Raise => {
                 if let Some(ctx) = ctx {
@@ -545,10 +567,6 @@ fn open(ctx: Option<&Context>, url: String) {
     if let Some(ctx) = ctx {
         ctx.open_url(OpenUrl::new_tab(url));
     }
-}
-
-fn file_url(path: &std::path::Path) -> String {
-    url::Url::from_file_path(path).map_or_else(|()| path.display().to_string(), |url| url.to_string())
 }
 
 fn utc_offset_ms(now: UnixMs) -> i64 {

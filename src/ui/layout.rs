@@ -33,6 +33,24 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         main(ui, scene, view, background);
     }
     overlays(ui, scene, view);
+    drop_hint(ui, scene);
+}
+
+/// While something is dragged over the window: what dropping it does.
+fn drop_hint(ui: &Ui, scene: &Scene<'_>) {
+    if ui.input(|input| input.raw.hovered_files.is_empty()) {
+        return;
+    }
+    let layer = egui::LayerId::new(egui::Order::Tooltip, egui::Id::unique("drop hint"));
+    let painter = ui.ctx().layer_painter(layer);
+    let colors = &scene.theme.colors;
+    let rect = ui.ctx().content_rect().shrink(8.0);
+    let corner = egui::CornerRadius::same(super::theme::radius::MODAL);
+    let stroke = egui::Stroke::new(2.0, colors.accent);
+    painter.rect(rect, corner, colors.background.gamma_multiply(0.85), stroke, egui::StrokeKind::Inside);
+    let font = scene.theme.font(super::theme::Type::ModalTitle);
+    let words = scene.lang.text("window-drop");
+    painter.text(rect.center(), egui::Align2::CENTER_CENTER, words, font, colors.text);
 }
 
 fn main(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, background: Frame) {

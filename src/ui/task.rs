@@ -51,6 +51,7 @@ pub(super) const fn dialog_title(purpose: &PathPurpose) -> &'static str {
         PathPurpose::Attachment => "path-title-attach",
         PathPurpose::Export(_) => "path-title-export",
         PathPurpose::Import => "path-title-import",
+        PathPurpose::SensitiveFile => "path-title-sensitive",
     }
 }
 
@@ -69,6 +70,7 @@ pub(super) fn pick_path(purpose: PathPurpose, title: &str, suggested_name: &str)
             .add_filter("Markdown", &["md"])
             .save_file()
             .map(|path| vec![path]),
+        PathPurpose::SensitiveFile => dialog.pick_file().map(|path| vec![path]),
         PathPurpose::Import => dialog.add_filter("JSON", &["json"]).pick_file().map(|path| vec![path]),
     };
     let waited_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -110,6 +112,21 @@ fn image(name: String, mime: &str, bytes: &[u8]) -> ImageAttachment {
     let data = base64::engine::general_purpose::STANDARD.encode(bytes);
     let image = Image { url: format!("data:{mime};base64,{data}"), detail: None };
     ImageAttachment { name, bytes: bytes.len() as u64, image }
+}
+
+/// Opens a folder, or the one that a file lies in, with the system's file manager.
+pub(super) fn show_in_folder(path: &Path, ctx: &egui::Context) -> Vec<Arrival> {
+    let folder = if path.is_dir() { Some(path) } else { path.parent() };
+    if let Some(folder) = folder {
+        ctx.open_url(egui::OpenUrl::new_tab(file_url(folder)));
+        ctx.request_repaint();
+    }
+    Vec::new()
+}
+
+/// A path as an address.
+pub(super) fn file_url(path: &Path) -> String {
+    url::Url::from_file_path(path).map_or_else(|()| path.display().to_string(), |url| url.to_string())
 }
 
 /// Adds up the files of the data folder.

@@ -27,8 +27,14 @@ fn the_parts_are_there_by_role_and_name() {
 
 #[test]
 fn nothing_moves_and_nothing_is_painted_when_idle() {
-    let mut stage = Stage::open();
+    let mut settings = Settings::default();
+    settings.general.animations = true;
+    let mut stage = Stage::with(settings, [1280.0, 860.0]);
+    stage.tell(Event::SessionsListed(vec![session("s", "Config module")]));
+    stage.tell(opened("s", vec![message("m1", Role::User, "Go")], vec![]));
+    stage.settle();
     stage.harness.get_by_label("Message").focus();
+    stage.settle();
     stage.pass(60_000);
     stage.settle();
     for _ in 0..3 {

@@ -4,6 +4,7 @@
 window-cancel = Cancel
 window-close = Close
 window-dismiss = Dismiss
+window-drop = Drop to attach files, or to add a folder
 window-loading = Loading
 
 ## Sidebar
@@ -138,6 +139,9 @@ panel-remove-folder = Remove { $folder }
 panel-add-folder = Choose…
 panel-type-folder = Type a path
 panel-mode = Asks before
+panel-sensitive = Protected files
+panel-sensitive-detail = Files whose names speak of secrets (.env, keys) are closed to tools. You can open one of them to this chat, in an allowed folder; the model cannot ask for it.
+panel-sensitive-lift = Open one file…
 panel-rules = Rules of this chat
 panel-no-rules = None. “Allow in this session” makes one; it goes with the chat.
 panel-rule-allow = Allowed without asking: { $rule }
@@ -219,6 +223,7 @@ path-title-data = Choose a folder for Nod's data
 path-title-attach = Attach files
 path-title-export = Export the chat
 path-title-import = Import a chat
+path-title-sensitive = Open one protected file to this chat
 path-typed = Type its path; → completes it.
 path-no-dialog = No file dialog opened on this system, so type the path; → completes it.
 path-field = Path

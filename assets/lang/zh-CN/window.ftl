@@ -4,6 +4,7 @@
 window-cancel = 取消
 window-close = 关闭
 window-dismiss = 关闭提示
+window-drop = 松开即可附加文件或添加目录
 window-loading = 正在载入
 
 ## Sidebar
@@ -129,6 +130,9 @@ panel-remove-folder = 移除 { $folder }
 panel-add-folder = 选择……
 panel-type-folder = 输入路径
 panel-mode = 确认模式
+panel-sensitive = 受保护的文件
+panel-sensitive-detail = 名称表明含有机密的文件（.env、密钥）对工具关闭。你可以在允许的目录内向此对话开放其中一个，模型无法自行请求。
+panel-sensitive-lift = 开放一个文件……
 panel-rules = 此对话的规则
 panel-no-rules = 还没有规则。选择“本次会话允许”会创建规则，它随对话一起删除。
 panel-rule-allow = 无需询问即允许：{ $rule }
@@ -204,6 +208,7 @@ path-title-data = 选择存放 Nod 数据的目录
 path-title-attach = 附加文件
 path-title-export = 导出对话
 path-title-import = 导入对话
+path-title-sensitive = 向此对话开放一个受保护的文件
 path-typed = 输入路径，按 → 补全。
 path-no-dialog = 此系统没有打开文件对话框，请输入路径，按 → 补全。
 path-field = 路径

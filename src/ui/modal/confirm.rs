@@ -71,6 +71,8 @@ impl ConfirmView {
                 shown: Some(key),
                 columns: self.columns,
                 wants_focus: true,
+                // Where there is nothing to preview, the arguments are all there is to read.
+                shows_args: request.preview == Preview::Nothing,
                 is_deceptive: words.iter().any(|text| !find_deceptive(text, true).is_empty())
                     || is_deceptive_value(&request.call.args, 64 * 1024),
                 ..Self::default()

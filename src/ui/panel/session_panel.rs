@@ -95,6 +95,13 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>) {
     ui.add_space(space::XS);
     hint(ui, scene, "mode-always");
 
+    heading(ui, scene, "panel-sensitive");
+    hint(ui, scene, "panel-sensitive-detail");
+    ui.add_space(space::S);
+    if ui.add(Button::secondary(scene.lang.text("panel-sensitive-lift")).icon(Icon::LockOpen).small()).clicked() {
+        scene.push(Intent::PickPath(PathPurpose::SensitiveFile));
+    }
+
     heading(ui, scene, "panel-rules");
     let rules: Vec<Rule> = scene.state.shown().map(|view| view.rules.clone()).unwrap_or_default();
     if rules.is_empty() {
