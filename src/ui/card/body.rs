@@ -11,7 +11,7 @@ use super::quantity;
 use super::quantity::bytes;
 use super::rows::{RowTag, Rows};
 use crate::app::CallView;
-use crate::ir::{CallStatus, Preview};
+use crate::ir::{CallStatus, DiffLine, DiffTag, Preview};
 use crate::lang::Lang;
 use crate::ui::icon::Icon;
 
@@ -139,7 +139,7 @@ pub(super) fn copied(call: &CallView, lang: &Lang, shows_arguments: bool) -> Str
     if let Source::Diff = body.source
         && let Some(Preview::Diff { lines, .. }) = &record.preview
     {
-        return lines.iter().map(|line| line.text.as_str()).collect();
+        return as_diff(lines);
     }
     match (&body.source, &record.result) {
         (Source::Code { text: TextOf::Made(_), .. }, Some(result)) => {
@@ -155,6 +155,26 @@ pub(super) fn copied(call: &CallView, lang: &Lang, shows_arguments: bool) -> Str
     }
     let rows = body.rows.plain_text();
     if rows.is_empty() { body.message.unwrap_or_default() } else { rows }
+}
+
+/// A change as text, with its signs.
+fn as_diff(lines: &[DiffLine]) -> String {
+    let mut out = String::new();
+    for line in lines {
+        let sign = match line.tag {
+            DiffTag::Context => ' ',
+            DiffTag::Added => '+',
+            DiffTag::Removed => '-',
+            DiffTag::Gap => {
+                out.push_str("⋯\n");
+                continue;
+            }
+        };
+        out.push(sign);
+        out.push_str(line.text.trim_end_matches(['\n', '\r']));
+        out.push('\n');
+    }
+    out
 }
 
 impl Body {
@@ -405,7 +425,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ir::{CallId, CallRecord, DiffLine, DiffTag, SessionId, ToolCall, ToolResult, UnixMs};
+    use crate::ir::{CallId, CallRecord, SessionId, ToolCall, ToolResult, UnixMs};
     use crate::lang::Locale;
 
     const SLICE: usize = 64 * 1024;
@@ -480,6 +500,8 @@ mod tests {
         let change = call("edit_file", None, Some(Preview::Diff { lines, added: 52_000, removed: 0 }));
         let (body, most, count) = slices(&change);
         assert_eq!(body.rows.len(), 52_000);
+        let text = copied(&change, &Lang::new(Locale::English), false);
+        assert_eq!(text.lines().next().map(|line| (line.len(), line.starts_with("+x"))), Some((100, true)));
         assert!(most * 100 <= SLICE + 200 && count > 80, "{most} {count}");
     }
 

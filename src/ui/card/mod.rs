@@ -19,7 +19,7 @@ use super::icon::Icon;
 use super::theme::{Theme, Type, radius, size, space};
 use super::widget::{Badge, Button, Tone, focus_ring, line_of_text, spinner_at};
 use crate::app::{CallView, Intent};
-use crate::ir::{CallStatus, UnixMs};
+use crate::ir::{CallStatus, Decider, UnixMs};
 use crate::lang::{Lang, Locale};
 
 use body::Body;
@@ -80,9 +80,20 @@ pub const fn state_look(status: CallStatus) -> (&'static str, Icon, Tone) {
     }
 }
 
-/// Whether a card is open now: while it waits it is, unless the person closed it.
+/// Whether a card is open now: while it waits, or when it must say why it did not do what was asked, it is, unless the
+/// person closed it. Who said no knows why.
 pub fn is_open(call: &CallView) -> bool {
-    call.is_open != (call.record.status == CallStatus::Waiting)
+    let record = &call.record;
+    let opens_by_itself = match record.status {
+        CallStatus::Waiting | CallStatus::Failed => true,
+        CallStatus::Denied => record.decider != Some(Decider::Person),
+        CallStatus::Pending
+        | CallStatus::Running
+        | CallStatus::Succeeded
+        | CallStatus::Cancelled
+        | CallStatus::Unknown => false,
+    };
+    call.is_open != opens_by_itself
 }
 
 /// What a call works on, as short as its folder allows.

@@ -184,7 +184,8 @@ impl Rows {
         let width = (gutter + signs + (self.widest as f32 + 2.0) * character).max(rect.width());
         let mut child = ui.new_child(UiBuilder::new().id_salt(id).max_rect(rect));
         child.set_clip_rect(rect.intersect(ui.clip_rect()));
-        let size = vec2(width, self.all.len() as f32 * height + 2.0 * PADDING);
+        // The frame's lines take a point each: what fits must not scroll.
+        let size = vec2(width, self.all.len() as f32 * height + 2.0 * PADDING - 2.0);
         let area = if width > rect.width() + 1.0 { ScrollArea::both() } else { ScrollArea::vertical() };
         area.id_salt(id).auto_shrink(false).stick_to_bottom(to_end).show_viewport(&mut child, |ui, seen| {
             let (whole, _) = ui.allocate_exact_size(size, Sense::hover());

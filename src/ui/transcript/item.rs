@@ -37,14 +37,13 @@ pub(super) fn guess(view: &SessionView, kind: &ItemKind, width: f32) -> f32 {
 pub(super) fn gap(kind: &ItemKind) -> f32 {
     match kind {
         ItemKind::Person(_) => space::XL,
-        ItemKind::Thinking(_) => 0.0,
         ItemKind::Answer(_)
         | ItemKind::Call(_)
         | ItemKind::CallGroup(_)
         | ItemKind::Failure(_)
         | ItemKind::Limit
         | ItemKind::Interrupted(_) => space::M,
-        ItemKind::Meta(_) => space::S,
+        ItemKind::Thinking(_) | ItemKind::Meta(_) => space::S,
     }
 }
 
