@@ -420,6 +420,7 @@ impl Dispatcher {
         while let Ok(Ended { event: Some(event), .. }) = self.ends.try_recv() {
             self.shared.publish(event).await;
         }
+        self.keep_queues().await;
         self.shared.errands.close();
         if tokio::time::timeout(Duration::from_secs(1), self.shared.errands.wait()).await.is_err() {
             tracing::warn!("an errand did not end in time");
@@ -434,6 +435,21 @@ impl Dispatcher {
             tracing::warn!("a front end did not take the last event");
         }
         self.shared.hub.close();
+    }
+
+    /// What was still waiting to be said is in the message box at the next start, before what was being typed.
+    async fn keep_queues(&mut self) {
+        for (id, live) in &mut self.sessions {
+            let mut texts: Vec<String> = live.queue.drain(..).map(|waiting| waiting.text).collect();
+            if texts.is_empty() {
+                continue;
+            }
+            let draft = self.shared.store.session(id).await.ok().flatten().map(|session| session.draft);
+            texts.extend(draft.filter(|draft| !draft.is_empty()));
+            if let Err(error) = self.shared.store.save_draft(id, &texts.join("\n\n")).await {
+                tracing::error!(%error, "messages that waited were not kept");
+            }
+        }
     }
 }
 

@@ -93,6 +93,20 @@ fn a_message_sent_while_a_turn_runs_waits_and_is_answered_next() {
 }
 
 #[test]
+fn what_waits_when_the_program_ends_is_in_the_message_box_at_the_next_start() {
+    let gate = Gate::new();
+    let mut desk = Desk::with(Setup::new(vec![vec![Step::text("one"), Step::Gate(gate.clone())]]).kept());
+    desk.say("first");
+    desk.until_state(State::Accumulating);
+    desk.say("second");
+    desk.until(|event| matches!(event, Event::QueueChanged { queued, .. } if queued == &["second"]));
+    desk.restart();
+    desk.send(Command::OpenSession(desk.session.clone()));
+    assert_eq!(desk.opened().draft, "second");
+    gate.open();
+}
+
+#[test]
 fn a_front_end_that_opens_the_session_in_the_middle_gets_all_that_has_come() {
     let gate = Gate::new();
     let mut desk = Desk::new(vec![vec![Step::text("so far"), Step::Gate(gate.clone()), Step::text(" and on")]]);

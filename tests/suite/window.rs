@@ -280,6 +280,9 @@ fn closing_while_something_runs_asks_first_and_then_everything_is_written() {
     window.press("Escape");
     window.wait_until_bright();
     assert!(window.is_open());
+    window.write("waits for its turn");
+    window.press("Return");
+    until("the message is queued", || home.chat().filter(|chat| chat.session.draft.is_empty()));
     window.write("not sent yet");
     window.press_close();
     window.wait_until_dim();
@@ -290,7 +293,7 @@ fn closing_while_something_runs_asks_first_and_then_everything_is_written() {
     let chat = home.chat().unwrap();
     let last = chat.messages.last().unwrap();
     assert_eq!((last.message.content.as_str(), last.status), ("As far as this.", MessageStatus::Stopped));
-    assert_eq!(chat.session.draft, "not sent yet");
+    assert_eq!(chat.session.draft, "waits for its turn\n\nnot sent yet");
     assert_eq!(home.problems(), Vec::<String>::new());
     drop(window);
     gate.open();
