@@ -3,7 +3,7 @@
 use crate::engine::Handle;
 use crate::ir::{Access, Decider, DiffTag, Preview};
 use crate::lang::Arg;
-use crate::policy::AskReason;
+use crate::policy::{self, AskReason};
 use crate::port::{Answer, Command, ConfirmRequest};
 
 use super::args::Approve;
@@ -24,7 +24,7 @@ pub(super) fn answer(
         Approve::All => true,
         Approve::Ask if console.is_handed_over() => return Ok(()),
         Approve::Ask => {
-            let (answer, decider) = ask(request, console);
+            let Some((answer, decider)) = ask(request, engine, console) else { return Ok(()) };
             return send(engine, Command::Answer { confirm: request.id.clone(), answer, decider }, console);
         }
     };
@@ -32,37 +32,79 @@ pub(super) fn answer(
     send(engine, Command::Answer { confirm: request.id.clone(), answer, decider: Decider::Flag }, console)
 }
 
-/// Shows the question on the terminal, whole, and waits for a word.
-fn ask(request: &ConfirmRequest, console: &mut Console) -> (Answer, Decider) {
+/// Shows the question on the terminal, whole, and waits for a word; `None` when it closed meanwhile.
+fn ask(request: &ConfirmRequest, engine: &Handle, console: &mut Console) -> Option<(Answer, Decider)> {
     if !console.can_ask() {
-        return (Answer::Deny { reason: String::new() }, Decider::Timeout);
+        return Some((Answer::Deny { reason: String::new() }, Decider::Timeout));
     }
+    show(request, console);
+    let question = console.say("cli-ask-question", &[]);
+    console.forget_what_was_typed();
+    loop {
+        let is_open = || engine.is_asked(&request.id);
+        let Some(word) = console.ask(&question, is_open) else {
+            // The end of the input is no answer; a question that closed by itself needs none.
+            return is_open().then(|| (Answer::Deny { reason: String::new() }, Decider::Timeout));
+        };
+        let (word, rest) = word.split_once(' ').map_or((word.as_str(), ""), |(word, rest)| (word, rest.trim()));
+        match (word.to_lowercase().as_str(), rest) {
+            ("y" | "yes" | "是" | "允许", "") => return Some((Answer::AllowOnce, Decider::Person)),
+            ("n" | "no" | "否" | "拒绝", reason) => {
+                return Some((Answer::Deny { reason: reason.to_owned() }, Decider::Person));
+            }
+            ("s" | "stop" | "停止", "") => return Some((Answer::DenyAndStop, Decider::Person)),
+            (_, _) => {}
+        }
+    }
+}
+
+fn show(request: &ConfirmRequest, console: &mut Console) {
     let heading = console.say(
         "cli-ask-heading",
         &[("tool", Arg::from(request.call.name.as_str())), ("target", Arg::from(request.target.as_str()))],
     );
     console.problem(&heading);
+    if let Some(link) = &request.via_link {
+        let text = console.say("cli-ask-link", &[("link", Arg::from(link.as_str()))]);
+        console.problem(&format!("  {text}"));
+    }
+    let state = state_keys(request).map(|key| console.say(key, &[])).join(" · ");
+    console.problem(&format!("  {state}"));
+    if !request.model.is_empty() {
+        let by = [("model", Arg::from(request.model.as_str())), ("title", Arg::from(request.session_title.as_str()))];
+        let text = console.say("confirm-by", &by);
+        console.problem(&format!("  {text}"));
+    }
+    if request.is_asked_anew {
+        let text = console.say("confirm-asked-anew", &[]);
+        console.problem(&format!("! {text}"));
+    }
     for reason in &request.reasons {
         if let Some(key) = reason_key(reason) {
             let text = console.say(key, &[]);
-            console.problem(&text);
+            console.problem(&format!("! {text}"));
         }
     }
     show_preview(&request.preview, console);
-    let question = console.say("cli-ask-question", &[]);
-    loop {
-        let Some(word) = console.ask(&question) else {
-            return (Answer::Deny { reason: String::new() }, Decider::Timeout);
-        };
-        match word.split_once(' ').map_or((word.as_str(), ""), |(word, rest)| (word, rest.trim())) {
-            ("y" | "yes" | "是" | "允许", "") => return (Answer::AllowOnce, Decider::Person),
-            ("n" | "no" | "否" | "拒绝", reason) => {
-                return (Answer::Deny { reason: reason.to_owned() }, Decider::Person);
-            }
-            ("s" | "stop" | "停止", "") => return (Answer::DenyAndStop, Decider::Person),
-            (_, _) => {}
-        }
+    if !request.model_words.trim().is_empty() {
+        let text = console.say("confirm-model-says", &[("words", Arg::from(request.model_words.trim()))]);
+        console.problem(&format!("  {text}"));
     }
+}
+
+fn state_keys(request: &ConfirmRequest) -> [&'static str; 2] {
+    let there = match (request.exists, request.unchanged_since_read) {
+        (false, _) => "confirm-new",
+        (true, Some(true)) => "confirm-unchanged",
+        (true, Some(false)) => "confirm-changed",
+        (true, None) => "confirm-exists",
+    };
+    let back = match (request.access, request.undoable) {
+        (Access::Delete, true) => "confirm-to-trash",
+        (Access::Read | Access::Write | Access::Execute, true) => "confirm-undoable",
+        (_, false) => "confirm-not-undoable",
+    };
+    [there, back]
 }
 
 fn reason_key(reason: &AskReason) -> Option<&'static str> {
@@ -82,10 +124,18 @@ fn reason_key(reason: &AskReason) -> Option<&'static str> {
 fn show_preview(preview: &Preview, console: &mut Console) {
     match preview {
         Preview::Nothing => {}
+        Preview::NewFile { content } if content.is_empty() => {
+            let text = console.say("cli-ask-empty-file", &[]);
+            console.problem(&format!("  {text}"));
+        }
         Preview::NewFile { content } => {
-            for line in content.lines() {
-                console.problem(&format!("  + {line}"));
+            for line in content.split_inclusive('\n') {
+                console.problem(&format!("  + {}", visible(line)));
             }
+        }
+        Preview::Diff { lines, added: 0, removed: 0 } if lines.is_empty() => {
+            let text = console.say("cli-ask-no-change", &[]);
+            console.problem(&format!("  {text}"));
         }
         Preview::Diff { lines, .. } => {
             for line in lines {
@@ -95,19 +145,48 @@ fn show_preview(preview: &Preview, console: &mut Console) {
                     DiffTag::Removed => '-',
                     DiffTag::Gap => '…',
                 };
-                console.problem(&format!("  {sign} {}", line.text.trim_end_matches(['\n', '\r'])));
+                console.problem(&format!("  {sign} {}", visible(&line.text)));
             }
         }
-        Preview::Tree { entries, .. } => {
+        Preview::Tree { entries, count, bytes, at_least } => {
             for entry in entries {
-                console.problem(&format!("  - {}", entry.path));
+                let slash = if entry.is_folder { "/" } else { "" };
+                console.problem(&format!("  - {}{slash}", entry.path));
             }
+            let key = if *at_least { "cli-ask-tree-at-least" } else { "cli-ask-tree" };
+            let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            let args = [("count", Arg::Number(count)), ("bytes", Arg::from(bytes.to_string()))];
+            let text = console.say(key, &args);
+            console.problem(&format!("  {text}"));
         }
         Preview::Command(command) => {
             for (number, line) in command.command.split('\n').enumerate() {
-                console.problem(&format!("  {:>3} {line}", number + 1));
+                console.problem(&format!("  {:>3} {}", number + 1, visible(line)));
             }
-            console.problem(&format!("  cwd: {}", command.cwd));
+            let text = console.say("cli-ask-cwd", &[("cwd", Arg::from(command.cwd.as_str()))]);
+            console.problem(&format!("  {text}"));
         }
+    }
+}
+
+/// A line with what cannot be seen made visible: its carriage return, and blanks at its end.
+fn visible(line: &str) -> String {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\\r"));
+    let body = line.trim_end_matches([' ', '\t']);
+    let blanks = line.get(body.len()..).unwrap_or_default().replace(' ', "·").replace('\t', "→");
+    format!("{}{blanks}{end}", policy::escape(body, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_in_a_line_is_shown() {
+        assert_eq!(visible("a\r\n"), "a\\r");
+        assert_eq!(visible("a \t\n"), "a·→");
+        assert_eq!(visible("a\rb\n"), "a\\u{D}b");
+        assert_eq!(visible("\tplain 文\n"), "\tplain 文");
     }
 }

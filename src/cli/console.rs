@@ -1,6 +1,6 @@
 //! Where a command prints and asks: the terminal, or the other end of a socket when the command line was handed over.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write};
+use std::io::{self, IsTerminal as _, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use crate::engine::{Departure, Handle, Visitor};
@@ -8,6 +8,11 @@ use crate::ir::SessionId;
 use crate::lang::{Arg, Lang};
 use crate::policy;
 use crate::port::Command;
+
+use super::terminal;
+
+/// The most that standard input may hold, in bytes: a 5 MB write, escaped.
+const LONGEST_INPUT: u64 = 32 * 1024 * 1024;
 
 /// The surroundings of one command.
 pub(super) struct Console {
@@ -104,17 +109,15 @@ impl Console {
         self.is_broken |= done.is_err();
     }
 
-    /// Prints a line of the answer, with deceptive characters made visible where a person reads it.
+    /// Prints a line of a list, with deceptive characters made visible.
     pub(super) fn line(&mut self, text: &str) {
-        self.print(text);
-        self.print("\n");
+        let shown = format!("{}\n", policy::escape(text, true));
+        self.raw(&shown);
     }
 
-    /// Prints a piece of the answer.
+    /// Prints a piece of the answer: prose, in which only what would command the terminal is escaped.
     pub(super) fn print(&mut self, text: &str) {
-        let shown = policy::escape(text, true);
-        let done = self.out.write_all(shown.as_bytes()).and_then(|()| self.out.flush());
-        self.is_broken |= done.is_err();
+        self.raw(&policy::escape_controls(text));
     }
 
     /// Prints data for a program: JSON, exactly as it is.
@@ -156,16 +159,20 @@ impl Console {
         }
     }
 
-    /// Asks and waits for a line; `None` when there is nobody.
-    pub(super) fn ask(&mut self, question: &str) -> Option<String> {
+    /// Asks and waits for a line, as long as the question is open; `None` when there is nobody or it closed meanwhile.
+    pub(super) fn ask(&mut self, question: &str, is_open: impl Fn() -> bool) -> Option<String> {
         if !self.can_ask() {
             return None;
         }
-        let shown = policy::escape(question, true);
-        write!(self.err, "{shown}").and_then(|()| self.err.flush()).ok()?;
-        let mut answer = String::new();
-        let length = io::stdin().lock().read_line(&mut answer).ok()?;
-        (length > 0).then(|| answer.trim().to_owned())
+        self.err.write_all(policy::escape(question, true).as_bytes()).and_then(|()| self.err.flush()).ok()?;
+        terminal::wait_for_line(is_open)
+    }
+
+    /// What was typed before the question could be read is no answer to it.
+    pub(super) fn forget_what_was_typed(&self) {
+        if self.can_ask() {
+            terminal::forget_input();
+        }
     }
 
     /// All of standard input.
@@ -176,7 +183,10 @@ impl Console {
         match &mut self.input {
             Input::Terminal => {
                 let mut text = String::new();
-                io::stdin().lock().read_to_string(&mut text)?;
+                io::stdin().lock().take(LONGEST_INPUT + 1).read_to_string(&mut text)?;
+                if text.len() as u64 > LONGEST_INPUT {
+                    return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("> {LONGEST_INPUT} B")));
+                }
                 Ok(text)
             }
             Input::Given(text) => Ok(std::mem::take(text)),

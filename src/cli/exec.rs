@@ -6,10 +6,14 @@ use std::path::Path;
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use crate::engine::{Handle, Inbox, only_model};
-use crate::ir::{CallRecord, CallStatus, Decider, Image, Session, SessionId, StreamBody, ThinkingLevel, Verdict};
-use crate::lang::Arg;
-use crate::port::{Command, Event, TurnEnd, TurnOptions, TurnOutcome};
+use crate::engine::{Handle, Inbox, folder_concern, only_model, tool_definitions};
+use crate::ir::{
+    CallRecord, CallStatus, Decider, Error, FinishReason, Image, MessageRecord, MessageStatus, Session, SessionId,
+    StreamBody, ThinkingLevel, Verdict,
+};
+use crate::lang::{Arg, Locale};
+use crate::policy::FolderConcern;
+use crate::port::{self, Command, Event, TurnEnd, TurnOptions, TurnOutcome};
 
 use super::approve;
 use super::args::{ExecArgs, GateArgs, Think};
@@ -21,9 +25,18 @@ const LARGEST_IMAGE: u64 = 20 * 1024 * 1024;
 
 /// Runs the turn and prints it.
 pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
-    let text = prompt(args, console)?;
+    let text = match check_gate(&args.gate, args.tools.as_deref(), console).and_then(|()| prompt(args, console)) {
+        Ok(text) => text,
+        Err(problem) => {
+            console.problem(&problem);
+            return Ok(Exit::Usage);
+        }
+    };
     let images = args.image.iter().map(|path| image(path, console)).collect::<Result<Vec<_>, _>>()?;
     let session = session(args, engine, inbox, console)?;
+    if session.model.is_empty() {
+        return Err(console.say("cli-no-model", &[]));
+    }
     let id = session.id.clone();
     let options = TurnOptions {
         is_unstreamed: args.no_stream,
@@ -37,7 +50,7 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
     send(engine, Command::RunTurn { session: Box::new(session), text, images, options }, console)?;
     let mut printer = Printer::new(args.json);
     loop {
-        let Some(event) = inbox.wait() else { return Err(console.say("cli-engine-ended", &[])) };
+        let Some(event) = inbox.wait() else { return ended(engine, console) };
         match event {
             Event::ConfirmAsked(request) if request.session == id => {
                 if args.json {
@@ -54,6 +67,41 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
         if console.is_broken() {
             send(engine, Command::Stop(id.clone()), console)?;
         }
+    }
+}
+
+/// The engine ended before the answer: by Ctrl+C, or by itself.
+pub(super) fn ended(engine: &Handle, console: &Console) -> Result<Exit, String> {
+    if engine.is_quitting() { Ok(Exit::Interrupted) } else { Err(console.say("cli-engine-ended", &[])) }
+}
+
+/// What failed outside a turn, in the person's words.
+pub(super) fn fault_text(key: &str, args: &[(&'static str, String)], detail: &str, console: &Console) -> String {
+    let args: Vec<_> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
+    let text = console.say(key, &args);
+    if detail.is_empty() { text } else { format!("{text} ({detail})") }
+}
+
+/// Refuses folders and tools that are not there, before anything is asked of a model; warns of folders that are too wide.
+pub(super) fn check_gate(gate: &GateArgs, tools: Option<&str>, console: &mut Console) -> Result<(), String> {
+    for folder in folders(gate, console) {
+        if !Path::new(&folder).is_dir() {
+            return Err(console.say("fault-folder", &[("path", Arg::from(folder))]));
+        }
+        if let Some(concern) = folder_concern(Path::new(&folder)) {
+            let key = match concern {
+                FolderConcern::Blocked => "cli-folder-blocked",
+                FolderConcern::WholeDisk | FolderConcern::Home | FolderConcern::HoldsBlocked => "cli-folder-wide",
+            };
+            let text = console.say(key, &[("path", Arg::from(folder))]);
+            console.note(&text);
+        }
+    }
+    let known = tool_definitions();
+    let named = tools.map(tool_names).unwrap_or_default();
+    match named.iter().chain(&gate.enable_tool).find(|name| known.iter().all(|tool| tool.name != **name)) {
+        Some(unknown) => Err(console.say("cli-no-such-tool", &[("tool", Arg::from(unknown.as_str()))])),
+        None => Ok(()),
     }
 }
 
@@ -102,7 +150,11 @@ fn image(path: &Path, console: &Console) -> Result<Image, String> {
         console.say("cli-bad-image", &[("path", Arg::from(path.display().to_string())), ("detail", Arg::from(detail))])
     };
     let path = console.absolute(path);
-    let bytes = std::fs::metadata(&path).map_err(|error| fail(error.to_string()))?.len();
+    let found = std::fs::metadata(&path).map_err(|error| fail(error.to_string()))?;
+    if !found.is_file() {
+        return Err(fail(console.say("cli-not-an-image", &[])));
+    }
+    let bytes = found.len();
     if bytes > LARGEST_IMAGE {
         return Err(fail(format!("{bytes} > {LARGEST_IMAGE}")));
     }
@@ -152,7 +204,7 @@ pub(super) fn open(engine: &Handle, inbox: &Inbox, id: &SessionId, console: &Con
     loop {
         match inbox.wait() {
             Some(Event::SessionOpened { session, .. }) if session.id == *id => return Ok(*session),
-            Some(Event::Fault { detail, .. }) => return Err(detail),
+            Some(Event::Fault { key, args, detail }) => return Err(fault_text(key, &args, &detail, console)),
             Some(_) => {}
             None => return Err(console.say("cli-engine-ended", &[])),
         }
@@ -207,7 +259,7 @@ impl Printer {
                     &[
                         ("attempt", Arg::from(i64::from(*attempt))),
                         ("seconds", Arg::from(seconds)),
-                        ("detail", Arg::from(error.message.as_str())),
+                        ("detail", Arg::from(error_text(error, console))),
                     ],
                 );
                 console.note(&text);
@@ -224,7 +276,16 @@ impl Printer {
                 );
                 console.note(&text);
             }
-            Event::Fault { detail, .. } => console.problem(detail),
+            Event::MessageChanged(record) if record.session == *id && was_cut(record) => {
+                self.break_line(console);
+                let text = console.say("cli-cut-off", &[]);
+                console.problem(&text);
+            }
+            Event::Fault { key, args, detail } => {
+                self.break_line(console);
+                let text = fault_text(key, args, detail, console);
+                console.problem(&text);
+            }
             _ => {}
         }
     }
@@ -240,7 +301,11 @@ impl Printer {
         }
         self.break_line(console);
         if let Some(error) = &end.error {
-            console.problem(&error.message);
+            let text = error_text(error, console);
+            console.problem(&text);
+        } else if end.outcome == TurnOutcome::Done && end.content.trim().is_empty() {
+            let text = console.say("cli-empty-answer", &[]);
+            console.problem(&text);
         }
         let key = match end.outcome {
             TurnOutcome::Done | TurnOutcome::Failed => None,
@@ -280,6 +345,22 @@ fn json_line(id: &SessionId, event: &Event) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// Whether an answer ended because it had reached its longest.
+fn was_cut(record: &MessageRecord) -> bool {
+    record.status == MessageStatus::Complete
+        && record.answer.as_ref().is_some_and(|answer| answer.finish_reason == FinishReason::Length)
+}
+
+/// An error in the person's language. Its own message is English and says more than the text for its kind.
+fn error_text(error: &Error, console: &Console) -> String {
+    if console.lang.locale() == Locale::English {
+        return error.message.clone();
+    }
+    let (key, args) = port::error_text(error);
+    let args: Vec<_> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
+    format!("{} ({})", console.say(key, &args), error.message)
 }
 
 fn call_line(call: &CallRecord, console: &Console) -> Option<String> {

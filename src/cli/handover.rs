@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 
-use crate::engine::{Handle, Handover, Reply, Visitor, hand_over};
+use crate::engine::{Handle, Handover, Reply, Visitor, can_hand_over, hand_over};
 use crate::lang::{Lang, Locale};
 use crate::port::Command;
 
@@ -13,13 +13,16 @@ use super::args::{Arguments, Task};
 use super::console::Console;
 use super::exit::Exit;
 
-/// Hands the command line of this process over and prints what comes back.
+/// Hands the command line of this process over and prints what comes back; `None` when nobody takes it.
 pub(super) fn hand_over_to(
     data_dir: &Path,
     arguments: &Arguments,
     task: &Task,
     console: &mut Console,
-) -> Result<Exit, String> {
+) -> Result<Option<Exit>, String> {
+    if !can_hand_over(data_dir) {
+        return Ok(None);
+    }
     let stdin =
         if wants_input(task) { console.read_input().map_err(|error| error.to_string())? } else { String::new() };
     let mut words = vec!["nod".to_owned()];
@@ -34,8 +37,8 @@ pub(super) fn hand_over_to(
         Reply::Err(text) => console.raw_problem(&text),
         Reply::Exit(code) => exit = Exit::from_code(code),
     });
-    done.map_err(|error| console.say("cli-folder-taken", &[("detail", error.to_string().into())]))?;
-    Ok(exit)
+    done.map_err(|error| console.say("cli-handover-broken", &[("detail", error.to_string().into())]))?;
+    Ok(Some(exit))
 }
 
 fn wants_input(task: &Task) -> bool {

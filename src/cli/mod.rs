@@ -13,11 +13,13 @@ mod exit;
 mod handover;
 mod models;
 mod sessions;
+mod terminal;
 mod tool;
 mod tools;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
 
@@ -30,6 +32,11 @@ pub use exit::Exit;
 pub use handover::serve;
 
 use console::Console;
+
+/// How often a command line looks whether the data folder is free.
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+/// How long it waits for that.
+const LONGEST_LOCK_WAIT: Duration = Duration::from_secs(60);
 
 /// Reads the arguments of this process; a mistake in them ends it with exit code 2.
 pub fn arguments() -> Arguments {
@@ -97,11 +104,23 @@ fn run_here(arguments: &Arguments, task: &Task, console: &mut Console) -> Result
     if let Some(done) = read(arguments, task, &data_dir, console) {
         return done;
     }
+    let mut waited = Duration::ZERO;
     let helper = std::env::current_exe().map_err(|error| error.to_string())?;
-    let engine = match Engine::start(EngineOptions::new(&data_dir, helper)) {
-        Ok(engine) => engine,
-        Err(error) if error.is_folder_taken() => return handover::hand_over_to(&data_dir, arguments, task, console),
-        Err(error) => return Err(error.to_string()),
+    let engine = loop {
+        match Engine::start(EngineOptions::new(&data_dir, &helper)) {
+            Ok(engine) => break engine,
+            Err(error) if error.is_folder_taken() => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        if let Some(done) = handover::hand_over_to(&data_dir, arguments, task, console)? {
+            return Ok(done);
+        }
+        // Another command line without a window: it will soon be done.
+        std::thread::sleep(LOCK_PAUSE);
+        waited += LOCK_PAUSE;
+        if waited >= LONGEST_LOCK_WAIT {
+            return Err(console.say("cli-folder-taken", &[]));
+        }
     };
     engine.end_on_interrupt();
     let inbox = engine.subscribe(std::sync::Arc::new(|| {}));

@@ -10,7 +10,7 @@ use crate::port::{Command, Event};
 
 use super::args::{ExportFormat, SessionsTask};
 use super::console::Console;
-use super::exec::send;
+use super::exec::{fault_text, send};
 use super::exit::Exit;
 
 /// Most hits of a search.
@@ -72,8 +72,8 @@ pub(super) fn write(
 pub(super) fn wait<T>(inbox: &Inbox, console: &Console, pick: impl Fn(&Event) -> Option<T>) -> Result<T, String> {
     loop {
         let Some(event) = inbox.wait() else { return Err(console.say("cli-engine-ended", &[])) };
-        if let Event::Fault { detail, .. } = &event {
-            return Err(detail.clone());
+        if let Event::Fault { key, args, detail } = &event {
+            return Err(fault_text(key, args, detail, console));
         }
         if let Some(found) = pick(&event) {
             return Ok(found);

@@ -4,15 +4,18 @@
 use serde_json::Value;
 
 use crate::engine::{Handle, Inbox};
-use crate::ir::{Code, ToolCall};
+use crate::ir::{Code, SessionId, ToolCall};
 use crate::lang::Arg;
 use crate::port::{Command, Event};
 
 use super::approve;
 use super::args::ToolArgs;
 use super::console::Console;
-use super::exec::{folders, gate_options, send};
+use super::exec::{check_gate, ended, fault_text, folders, gate_options, send};
 use super::exit::Exit;
+
+/// The session in which calls of the command line are recorded.
+const COMMAND_LINE: &str = "ses_command_line";
 
 /// Runs the call and prints its result object on one line.
 pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
@@ -23,7 +26,14 @@ pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut
     } else {
         args.arguments.clone()
     };
+    if let Err(problem) = check_gate(&args.gate, None, console) {
+        console.problem(&problem);
+        return Ok(Exit::Usage);
+    }
+    // All calls of the command line are recorded in one session of that name.
     let mut session = engine.new_session();
+    session.id = SessionId::new(COMMAND_LINE);
+    session.title = console.say("cli-command-line", &[]);
     session.folders = folders(&args.gate, console);
     let call = ToolCall {
         id: engine.new_call_id(),
@@ -40,7 +50,7 @@ pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut
     let options = gate_options(&args.gate);
     send(engine, Command::RunTool { session: Box::new(session), call, options }, console)?;
     loop {
-        let Some(event) = inbox.wait() else { return Err(console.say("cli-engine-ended", &[])) };
+        let Some(event) = inbox.wait() else { return ended(engine, console) };
         match event {
             Event::ConfirmAsked(request) if request.session == session_id => {
                 approve::answer(&request, args.gate.approve, engine, console)?;
@@ -52,7 +62,7 @@ pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut
                 console.data(&result.result.to_string());
                 return Ok(exit_of(result.success, result.code()));
             }
-            Event::Fault { detail, .. } => return Err(detail),
+            Event::Fault { key, args, detail } => return Err(fault_text(key, &args, &detail, console)),
             _ => {}
         }
     }

@@ -22,6 +22,10 @@ impl Archive {
             Ok(store) => store,
             Err(StoreError::Missing { .. }) => return Ok(None),
             Err(_) if !data_dir.exists() => return Ok(None),
+            Err(error) if is_empty(data_dir) => {
+                tracing::info!(%error, "the database has not been begun yet");
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -78,4 +82,9 @@ impl Archive {
     pub fn integrity_problems(&self) -> Result<Vec<String>, Error> {
         Ok(self.runtime.block_on(self.store.integrity_check())?)
     }
+}
+
+/// Whether the database is a file without content: an engine was ended before it wrote anything.
+fn is_empty(data_dir: &Path) -> bool {
+    std::fs::metadata(data_dir.join("nod.db")).is_ok_and(|found| found.len() == 0)
 }

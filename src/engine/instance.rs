@@ -153,6 +153,11 @@ fn receive(stream: socket::Stream) -> io::Result<Visitor> {
     Ok(Visitor { handover, stream })
 }
 
+/// Whether a process with a window has this data folder and takes command lines.
+pub fn can_hand_over(data_dir: &Path) -> bool {
+    socket::connect(data_dir).is_ok()
+}
+
 /// Hands a command line to the process that has the data folder and passes every reply on, the exit code last.
 ///
 /// # Errors

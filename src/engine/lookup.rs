@@ -1,6 +1,9 @@
 //! Questions without a session: the tools there are, a provider's models, whether it can be reached.
 
+use std::path::Path;
+
 use crate::ir::{Error, ErrorCode, ModelInfo, ToolDef};
+use crate::policy::{self, FolderConcern, Platform, Surroundings};
 use crate::port::Settings;
 
 use super::provider::ProviderSource;
@@ -8,6 +11,13 @@ use super::provider::ProviderSource;
 /// Every tool that there is, as models are told of it.
 pub fn tool_definitions() -> Vec<ToolDef> {
     crate::tool::all().iter().map(|tool| tool.definition()).collect()
+}
+
+/// What to warn of before a folder is allowed, if anything.
+pub fn folder_concern(folder: &Path) -> Option<FolderConcern> {
+    let home = directories::BaseDirs::new().map(|folders| folders.home_dir().to_path_buf());
+    let surroundings = Surroundings { home, data_dir: None, platform: Platform::current() };
+    policy::folder_concern(folder, &surroundings)
 }
 
 /// The model of a provider that has only ever one (the built-in guide).

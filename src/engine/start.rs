@@ -1,6 +1,6 @@
 //! The engine as front ends hold it: start, send, subscribe, shut down.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::ir::{CallId, Clock, Session, UnixMs};
+use crate::ir::{CallId, Clock, ConfirmId, Session, UnixMs};
 use crate::policy::{Platform, Surroundings};
 use crate::port::{Command, Event, Settings};
 use crate::store::{Opened, Store, StoreError};
@@ -24,6 +24,8 @@ use super::shared::{Shared, unique};
 
 /// Commands that may wait.
 const COMMANDS: usize = 256;
+/// How long a command line may take to end after Ctrl+C.
+const INTERRUPT: Duration = Duration::from_secs(5);
 /// How long shutting down may take in all.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
@@ -115,6 +117,11 @@ pub fn default_data_dir() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "nod").map(|dirs| dirs.data_dir().to_path_buf())
 }
 
+/// A folder's path without links: policy judges what a path resolves to, so it must know what its own folder resolves to.
+fn real_folder(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+}
+
 impl StartError {
     /// Whether another process has the data folder.
     pub fn is_folder_taken(&self) -> bool {
@@ -187,7 +194,7 @@ impl Engine {
             helper: options.helper,
             surroundings: Surroundings {
                 home: options.home,
-                data_dir: Some(options.data_dir.clone()),
+                data_dir: Some(real_folder(&options.data_dir)),
                 platform: Platform::current(),
             },
             errands: TaskTracker::new(),
@@ -230,12 +237,17 @@ impl Engine {
         let quit = self.handle.quit.clone();
         if let Some(runtime) = &self.runtime {
             runtime.spawn(async move {
-                if tokio::signal::ctrl_c().await.is_ok() {
-                    quit.cancel();
+                if tokio::signal::ctrl_c().await.is_err() {
+                    return;
                 }
-                if tokio::signal::ctrl_c().await.is_ok() {
-                    std::process::exit(130);
+                quit.cancel();
+                // A front end that is stuck (a pipe that nobody reads) does not keep the process.
+                tokio::select! {
+                    _ = tokio::signal::ctrl_c() => {}
+                    () = tokio::time::sleep(INTERRUPT) => {}
                 }
+                #[expect(clippy::exit, reason = "the person asked twice, or nothing moves any more")]
+                std::process::exit(130);
             });
         }
     }
@@ -293,6 +305,16 @@ impl Handle {
             tracing::error!(%error, "a command was refused");
             QueueFull
         })
+    }
+
+    /// Whether the engine is ending.
+    pub fn is_quitting(&self) -> bool {
+        self.quit.is_cancelled()
+    }
+
+    /// Whether this question still waits for an answer.
+    pub fn is_asked(&self, confirm: &ConfirmId) -> bool {
+        !self.quit.is_cancelled() && self.confirms.waiting().iter().any(|request| request.id == *confirm)
     }
 
     /// A session that is not stored yet, with the settings' defaults: for a turn or a call of the command line.

@@ -87,6 +87,23 @@ pub fn escape(text: &str, multiline: bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// The text with what would command a terminal or turn its direction replaced by escapes: for a model's prose, in which
+/// emoji, wide spaces and several scripts are at home. Line breaks and tabs stay.
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
+    let commands = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(commands) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if commands(c) { escaped.push_str(&escape_char(c)) } else { escaped.push(c) }
+    }
+    Cow::Owned(escaped)
+}
+
 /// Whether a name holds a character that cannot be seen at all (odd spaces can be seen, if not told apart).
 pub(super) fn holds_unseen(name: &str) -> bool {
     name.chars().any(|c| {

@@ -22,7 +22,7 @@ mod surroundings;
 pub use blocked::{FolderConcern, blocked_path, folder_concern};
 pub use command::{CommandJudgement, judge_command};
 pub use decide::{Decision, decide};
-pub use display::{Deception, Segment, escape, find_deceptive, segments};
+pub use display::{Deception, Segment, escape, escape_controls, find_deceptive, segments};
 pub use facts::{CallFacts, Origin, PathPlace, TargetFacts, TargetKind};
 pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};

@@ -7,7 +7,8 @@ use crate::ir::{Access, ConfirmMode, RiskLevel};
 use super::denial::outside_parts;
 use super::display::{escape, holds_unseen};
 use super::{
-    CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, TargetFacts, is_protected_write, judge_name,
+    CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, TargetFacts, TargetKind, is_protected_write,
+    judge_name,
 };
 
 /// Why a call is asked. All but `Mode` and `HardLink` are shown in red.
@@ -112,5 +113,9 @@ fn changes_something(facts: &CallFacts) -> bool {
 
 /// What is shown with a question but never asks by itself.
 pub(super) fn notices(facts: &CallFacts) -> Vec<AskReason> {
-    if facts.targets.iter().any(|target| target.links > 1) { vec![AskReason::HardLink] } else { Vec::new() }
+    if facts.targets.iter().any(|target| target.kind == TargetKind::File && target.links > 1) {
+        vec![AskReason::HardLink]
+    } else {
+        Vec::new()
+    }
 }

@@ -319,6 +319,69 @@ fn a_wrong_address_a_missing_model_and_a_server_that_is_not_there_say_what_to_do
 }
 
 #[test]
+fn folders_and_tools_that_are_not_there_are_bad_usage() {
+    let bench = Bench::new();
+    for words in [["--folder", "/no/such/folder"], ["--tools", "read_file,bogus"], ["--enable-tool", "bogus"]] {
+        let output = bench.run(&[&["exec", "--provider", "guide"], &words[..], &["list"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", err(&output));
+        assert!(!err(&output).is_empty());
+    }
+    let output = bench.run(&["exec", "--session", "nope", "--provider", "guide", "hi"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).trim().len() > 10, "an error says what happened: {:?}", err(&output));
+}
+
+#[test]
+fn the_data_folder_is_closed_to_tools_by_whatever_path_it_is_reached() {
+    let bench = Bench::new();
+    let real = bench.folder().join("real");
+    std::fs::create_dir(&real).unwrap();
+    let link = bench.folder().join("link");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("real", &link).unwrap();
+    for path in ["real", "real/nod.db", "link/nod.db"] {
+        let arguments = json!({"path": path}).to_string();
+        let output = bench
+            .nod()
+            .env("NOD_DATA_DIR", &link)
+            .args(["tool", "read_file", &arguments, "--folder", ".", "--approve", "all"])
+            .output()
+            .unwrap();
+        assert_eq!(lines(&output)[0]["code"], "BLOCKED_PATH_DENIED", "{path}");
+    }
+    // The control: the same file where no data folder is.
+    std::fs::write(bench.folder().join("nod.db"), "x").unwrap();
+    let output = bench.run(&["tool", "read_file", r#"{"path":"nod.db"}"#, "--folder", "."]);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn prose_is_printed_as_it_is_and_what_commands_a_terminal_as_an_escape() {
+    let bench = Bench::new();
+    let server = OllamaServer::start();
+    server.answer(Reply::stream([text_line("全角\u{3000}空格 ❤\u{FE0F} \u{1B}[2Jx\u{202E}y"), done_line("stop")]));
+    let output = bench.exec(&server, &["hi"]);
+    assert_eq!(out(&output), "全角\u{3000}空格 ❤\u{FE0F} \\u{001B}[2Jx\\u{202E}y\n", "{}", err(&output));
+}
+
+#[test]
+fn command_lines_on_one_data_folder_wait_for_each_other() {
+    let bench = Bench::new();
+    bench.write("a.txt", "one\n");
+    let children: Vec<_> = (0..4)
+        .map(|_| {
+            let words = ["tool", "read_file", r#"{"path":"a.txt"}"#, "--folder", "."];
+            bench.nod().args(words).stdout(std::process::Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    }
+    assert_eq!(out(&bench.run(&["sessions", "list"])).lines().count(), 1, "all calls are in one session");
+}
+
+#[test]
 fn bad_usage_is_exit_code_two_and_help_has_examples() {
     let bench = Bench::new();
     assert_eq!(bench.run(&["exec"]).status.code(), Some(2));
