@@ -12,7 +12,7 @@ use super::models::Models;
 use super::path::PathEntry;
 use super::search::Search;
 use super::toast::{Toasts, Tone};
-use super::{HostAction, Intent, Panel, SessionView, SettingsPage};
+use super::{FaultChoice, HostAction, Intent, Panel, SessionView, SettingsPage};
 
 /// The state of the window. Changed by `on_event`, `on_intent` and `on_tick` alone; drawing reads it.
 #[derive(Debug, Default)]
@@ -20,6 +20,8 @@ pub struct AppState {
     pub phase: Phase,
     /// Where data lies.
     pub data_dir: PathBuf,
+    /// Whether the person chose to go on without saving.
+    pub is_unsaved: bool,
     /// What the data takes on the disk, once it was measured.
     pub data_bytes: Option<u64>,
     pub settings: Settings,
@@ -395,6 +397,7 @@ impl AppState {
             }
 
             Intent::AnswerFault(choice) => {
+                self.is_unsaved = choice == FaultChoice::WithoutSaving;
                 self.phase = Phase::Starting;
                 HostAction::Restart(choice).into()
             }

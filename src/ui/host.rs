@@ -241,6 +241,11 @@ impl Window {
         self.state.fail_start(fault);
     }
 
+    /// Lets the person have gone on without saving, for tests.
+    pub fn unsaved(&mut self) {
+        self.state.is_unsaved = true;
+    }
+
     /// Uses an engine that runs already, for tests.
     pub fn connect(&mut self, port: Box<dyn Port>) {
         self.port = Some(port);

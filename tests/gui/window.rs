@@ -218,3 +218,12 @@ fn a_start_that_failed_says_why_and_offers_three_ways_on() {
         assert!(stage.harness.query_by_label(name).is_some(), "{name:?}");
     }
 }
+
+#[test]
+fn going_on_without_saving_stays_in_sight() {
+    let mut stage = Stage::open();
+    assert!(stage.harness.query_by_label("not saved").is_none());
+    stage.harness.state_mut().unsaved();
+    stage.settle();
+    assert!(stage.harness.query_by_label("not saved").is_some());
+}

@@ -19,6 +19,7 @@ sidebar-older = Older
 sidebar-running = running
 sidebar-waiting = waiting for you
 sidebar-failed = failed
+sidebar-unsaved = not saved
 sidebar-rename = Name of the chat
 sidebar-searching = Searching…
 sidebar-nothing-found = Nothing found

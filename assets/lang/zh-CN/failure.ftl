@@ -88,7 +88,7 @@ fault-start-locked-detail = 另一个 Nod 正在使用 { $folder }。请先关�
 fault-start-failed = Nod 无法启动
 fault-start-failed-detail = { $folder } 出了问题。请重试，或选择另一个目录。
 fault-start-retry = 重试
-fault-start-other = 选择另一个目录……
+fault-start-other = 选择另一个目录…
 fault-start-unsaved = 不保存，继续使用
 fault-start-unsaved-detail = 不保存时，关闭窗口后本次的所有内容都会消失。
 

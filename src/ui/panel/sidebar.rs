@@ -11,7 +11,7 @@ use crate::ir::SessionId;
 use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, ViewState, take_key};
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{Button, ListRow, MenuRow, RowMark, TextField, line_of_text, menu_separator};
+use crate::ui::widget::{Badge, Button, ListRow, MenuRow, RowMark, TextField, Tone, line_of_text, menu_separator};
 
 /// Draws the sidebar at the left.
 pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
@@ -80,6 +80,12 @@ fn foot(ui: &mut Ui, scene: &mut Scene<'_>) {
     let row = ListRow::new(scene.lang.text("settings-title")).icon(Icon::Settings);
     if ui.add(row).on_hover_text("Ctrl ,").clicked() {
         scene.push(Intent::OpenSettings(SettingsPage::General));
+    }
+    if scene.state.is_unsaved {
+        // It stays in sight: everything of this run goes with the window.
+        let words = scene.lang.text("sidebar-unsaved");
+        let place = egui::Rect::from_center_size(egui::pos2(line.right() - 52.0, line.center().y), vec2(96.0, 20.0));
+        ui.put(place, Badge::new(words, Tone::Warn)).on_hover_text(scene.lang.text("fault-start-unsaved-detail"));
     }
 }
 

@@ -32,7 +32,8 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, fault: &StartFault) {
             let folder = fault.folder.display().to_string();
             let words = scene.lang.format(detail, &[("folder", Arg::from(folder.as_str()))]);
             ui.add(Label::new(scene.theme.rich(words, Type::Control, colors.dim)).wrap());
-            if !fault.detail.is_empty() {
+            // The known kinds are said whole in the window's language.
+            if fault.kind == StartFaultKind::Other && !fault.detail.is_empty() {
                 ui.add_space(space::M);
                 Frame::NONE
                     .fill(colors.code)
