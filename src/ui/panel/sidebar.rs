@@ -11,7 +11,7 @@ use crate::ir::SessionId;
 use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, ViewState, take_key};
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{Badge, Button, ListRow, MenuRow, RowMark, TextField, Tone, line_of_text, menu_separator};
+use crate::ui::widget::{self, Button, ListRow, MenuRow, RowMark, TextField, Tone, line_of_text, menu_separator};
 
 /// Draws the sidebar at the left.
 pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
@@ -85,7 +85,8 @@ fn foot(ui: &mut Ui, scene: &mut Scene<'_>) {
         // It stays in sight: everything of this run goes with the window.
         let words = scene.lang.text("sidebar-unsaved");
         let place = egui::Rect::from_center_size(egui::pos2(line.right() - 52.0, line.center().y), vec2(96.0, 20.0));
-        ui.put(place, Badge::new(words, Tone::Warn)).on_hover_text(scene.lang.text("fault-start-unsaved-detail"));
+        ui.put(place, widget::Badge::new(words, Tone::Warn))
+            .on_hover_text(scene.lang.text("fault-start-unsaved-detail"));
     }
 }
 
