@@ -3,19 +3,24 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use crate::ir::ToolCall;
 use crate::tool::Tool;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, coerce, coerce_text, parse_strict, validate};
 
+/// What is kept of arguments that are refused for their size, in bytes.
+const KEPT_BYTES: usize = 4 * 1024;
+/// The problem of such arguments.
+const OVERSIZED: &str = "they are longer than may be read";
+
 /// Adjusts a model's arguments where the schema says how, and keeps the model's own text beside them. Arguments that
-/// parse and fit are never touched.
+/// parse and fit are never touched, but for a whole number that is written `1.0`.
 pub(super) fn coerce_call(call: &mut ToolCall, tools: &[Arc<dyn Tool>]) {
     let Some(tool) = tools.iter().find(|tool| tool.definition().name == call.name) else { return };
     let def = tool.definition();
-    if call.parse_error.is_none() && validate(&def, &call.args).is_ok() {
-        return;
-    }
-    let (args, is_adjusted) = match &call.raw_args {
+    let fits = call.parse_error.is_none() && validate(&def, &call.args).is_ok();
+    let (args, is_adjusted) = match call.raw_args.as_ref().filter(|_| !fits) {
         Some(raw) => {
             let read =
                 if call.parse_error.is_some() { parse_strict(raw, MAX_ARGUMENT_BYTES) } else { Ok(call.args.clone()) };
@@ -30,4 +35,32 @@ pub(super) fn coerce_call(call: &mut ToolCall, tools: &[Arc<dyn Tool>]) {
         call.args = args;
         call.parse_error = None;
     }
+}
+
+/// Leaves only the beginning of arguments that are refused for their size, so that no row and no history carries them.
+/// Says whether they are such.
+pub(super) fn shorten_oversized(call: &mut ToolCall) -> bool {
+    if call.parse_error.as_deref() == Some(OVERSIZED) {
+        return true;
+    }
+    let whole = match call.raw_args.take() {
+        Some(raw) => raw,
+        None => {
+            let text = call.args.to_string();
+            if text.len() <= MAX_ARGUMENT_BYTES {
+                return false;
+            }
+            text
+        }
+    };
+    if whole.len() <= MAX_ARGUMENT_BYTES && call.args.to_string().len() <= MAX_ARGUMENT_BYTES {
+        call.raw_args = Some(whole);
+        return false;
+    }
+    let bytes = whole.len();
+    let beginning = whole.get(..whole.floor_char_boundary(KEPT_BYTES)).unwrap_or_default();
+    call.raw_args = Some(format!("{beginning}… [{bytes} bytes in all]"));
+    call.args = Value::Object(Map::new());
+    call.parse_error = Some(OVERSIZED.to_owned());
+    true
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::error::Elapsed;
 use tokio_util::sync::CancellationToken;
 
 use crate::ir::{Image, Session, SessionId, ToolCall};
@@ -387,9 +388,7 @@ impl Dispatcher {
     async fn settle(&mut self, ended: Ended) {
         let Ended { session, outcome, event } = ended;
         self.live(&session).running = None;
-        if let Some(event) = event {
-            self.shared.publish(event).await;
-        }
+        self.publish_end(event).await;
         match outcome {
             Some(TurnOutcome::Done) if !self.live(&session).queue.is_empty() => self.next(&session).await,
             Some(
@@ -403,6 +402,28 @@ impl Dispatcher {
         }
     }
 
+    /// Reports how the turns end until all of them have; whether they all did.
+    async fn report_ends<T>(&mut self, stopped: impl Future<Output = Result<T, Elapsed>>) -> bool {
+        tokio::pin!(stopped);
+        let have_stopped = loop {
+            tokio::select! {
+                biased;
+                Some(Ended { event, .. }) = self.ends.recv() => self.publish_end(event).await,
+                stopped = &mut stopped => break stopped.is_ok(),
+            }
+        };
+        while let Ok(Ended { event, .. }) = self.ends.try_recv() {
+            self.publish_end(event).await;
+        }
+        have_stopped
+    }
+
+    async fn publish_end(&self, event: Option<Event>) {
+        if let Some(event) = event {
+            self.shared.publish(event).await;
+        }
+    }
+
     /// Stops everything, writes what is left, says goodbye. Bounded in time.
     async fn end(mut self) {
         let mut tasks = Vec::new();
@@ -413,12 +434,10 @@ impl Dispatcher {
             }
         }
         self.pulls.stop_all();
-        let all = futures_util::future::join_all(tasks);
-        if tokio::time::timeout(STOPPING, all).await.is_err() {
+        let stopped = tokio::time::timeout(STOPPING, futures_util::future::join_all(tasks));
+        let goodbyes = tokio::time::timeout(STOPPING, self.report_ends(stopped)).await;
+        if !matches!(goodbyes, Ok(true)) {
             tracing::error!("a turn did not stop in time");
-        }
-        while let Ok(Ended { event: Some(event), .. }) = self.ends.try_recv() {
-            self.shared.publish(event).await;
         }
         self.keep_queues().await;
         self.shared.errands.close();

@@ -16,8 +16,9 @@ use crate::ir::{
 use crate::port::Event;
 use crate::provider::Provider;
 use crate::provider::retry::{Decision, Shown, decide};
-use crate::store::Delta;
+use crate::store::{Delta, StoreError};
 
+use super::fault::Fault;
 use super::shared::{Shared, unique};
 use super::transcript::Transcript;
 
@@ -96,24 +97,27 @@ impl Round {
     }
 
     /// Goes on until the machine must know something. Dropping the future loses nothing that was taken in.
-    pub(super) async fn next_input(&mut self) -> Input {
+    ///
+    /// # Errors
+    /// When what has come cannot be saved.
+    pub(super) async fn next_input(&mut self) -> Result<Input, Fault> {
         loop {
             tokio::select! {
                 event = self.attempt.events.recv() => match event {
                     Some(event) => {
-                        self.take(event).await;
+                        self.take(event).await?;
                         if self.first_token_at.is_some() && !self.has_begun {
                             self.has_begun = true;
-                            return Input::FirstEvent;
+                            return Ok(Input::FirstEvent);
                         }
                     }
                     None => {
-                        if let Some(input) = self.end_of_stream().await {
-                            return input;
+                        if let Some(input) = self.end_of_stream().await? {
+                            return Ok(input);
                         }
                     }
                 },
-                _ = self.save.tick() => self.save().await,
+                _ = self.save.tick() => self.save().await?,
             }
         }
     }
@@ -151,20 +155,20 @@ impl Round {
         self.parts.record.answer.as_ref().map_or_else(|| self.attempt.sum.usage.unwrap_or_default(), |meta| meta.usage)
     }
 
-    async fn take(&mut self, mut event: StreamEvent) {
+    async fn take(&mut self, mut event: StreamEvent) -> Result<(), Fault> {
         if let StreamBody::ToolCallComplete { tool_call } = &mut event.body {
             self.admit(tool_call);
         }
         if let Err(fault) = self.attempt.sum.apply(&event) {
             // The adapter broke a rule of the stream; what it says still counts for nothing.
             tracing::error!(%fault, provider = self.parts.answerer.provider.provider_id(), "a stream out of order");
-            return;
+            return Ok(());
         }
         let now = self.parts.shared.now();
         match &event.body {
             StreamBody::Error { .. } | StreamBody::Done => {
                 self.attempt.tail.push(event);
-                return;
+                return Ok(());
             }
             StreamBody::Usage { .. } => {}
             StreamBody::ThinkingStart => {
@@ -184,7 +188,21 @@ impl Round {
                 self.first_token_at.get_or_insert(now);
             }
         }
-        self.parts.transcript.stream(event).await;
+        self.show(event).await
+    }
+
+    /// Shows a piece to the front ends. One that does not read holds the stream up, and saving goes on meanwhile.
+    async fn show(&mut self, event: StreamEvent) -> Result<(), Fault> {
+        let transcript = Arc::clone(&self.parts.transcript);
+        let shown = transcript.stream(event);
+        tokio::pin!(shown);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut shown => return Ok(()),
+                _ = self.save.tick() => self.save().await?,
+            }
+        }
     }
 
     fn keep(&mut self, is_reasoning: bool, delta: &str) {
@@ -198,24 +216,23 @@ impl Round {
     fn admit(&self, call: &mut ToolCall) {
         call.id = crate::ir::CallId::new(unique("call_"));
         call.iteration = self.parts.request.meta.iteration;
+        if super::coercion::shorten_oversized(call) {
+            return;
+        }
         super::coercion::coerce_call(call, &self.parts.shared.tools);
     }
 
-    async fn save(&mut self) {
+    async fn save(&mut self) -> Result<(), StoreError> {
         if self.unsaved.is_empty() {
-            return;
+            return Ok(());
         }
         let deltas = std::mem::take(&mut self.unsaved);
-        if let Err(error) = self.parts.transcript.save_deltas(&self.parts.record.id, deltas).await {
-            // The whole answer is written once more at its end; until then the person should know.
-            tracing::error!(%error, "a streaming answer could not be written");
-            self.parts.shared.report(error.into()).await;
-        }
+        self.parts.transcript.save_deltas(&self.parts.record.id, deltas).await
     }
 
     /// The stream is over: well, to be tried again, or for good.
-    async fn end_of_stream(&mut self) -> Option<Input> {
-        self.save().await;
+    async fn end_of_stream(&mut self) -> Result<Option<Input>, Fault> {
+        self.save().await?;
         let response = match (&mut self.attempt.response).await {
             Ok(response) => response,
             Err(broken) => {
@@ -223,10 +240,10 @@ impl Round {
                 Err(Error::new(ErrorCode::Unknown, "The connection to the model broke inside Nod. Try again."))
             }
         };
-        match response {
+        Ok(match response {
             Ok(response) => Some(self.ended(response).await),
             Err(error) => self.failed(error).await,
-        }
+        })
     }
 
     async fn ended(&mut self, response: Response) -> Input {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +21,7 @@ use crate::port::{TurnEnd, TurnOptions, TurnOutcome};
 
 use super::fault::Fault;
 use super::gate::{self, Caller};
-use super::request;
+use super::request::{self, Prepared};
 use super::round::{Delivery, Round, RoundParts};
 use super::session::title_from;
 use super::shared::{Shared, unique};
@@ -70,6 +71,11 @@ pub(super) struct Turn {
 /// What is under way.
 enum Work {
     Nothing,
+    /// What a request needs is looked up; a server may be asked for it.
+    Preparing {
+        record: Box<MessageRecord>,
+        prepared: BoxFuture<'static, Result<Result<Prepared, Error>, Fault>>,
+    },
     Round(Box<Round>),
     /// An answer that could not even be asked for.
     Unsent {
@@ -92,37 +98,37 @@ struct Progress {
     usage: TokenUsage,
     content: String,
     error: Option<Error>,
+    rounds: u32,
 }
 
 impl Turn {
     /// Runs the turn to its end.
     pub(super) async fn run(self, begin: Begin) -> TurnEnd {
-        let driven = AssertUnwindSafe(self.drive(begin)).catch_unwind().await;
+        let mut progress = Progress::new();
+        let driven = AssertUnwindSafe(self.drive(begin, &mut progress)).catch_unwind().await;
         let broken = |_| Err(Fault::new("fault-turn-broken", "The turn broke inside Nod."));
         let end = match driven.unwrap_or_else(broken) {
             Ok(end) => end,
             Err(fault) => {
-                let mut error = Error::new(ErrorCode::Unknown, fault.detail.clone());
-                let code = if fault.key == "fault-turn-broken" { "turn_broken" } else { "not_saved" };
-                error.provider_code = Some(code.into());
+                let error = error_of(&fault);
                 self.shared.report(fault).await;
                 self.transcript.enter(State::Failed).await;
-                self.end(TurnOutcome::Failed, &Progress::new(None), 0, Some(error))
+                self.end(TurnOutcome::Failed, &progress, Some(error))
             }
         };
         tracing::info!(session = %self.transcript.id(), outcome = ?end.outcome, rounds = end.rounds, "turn ended");
         end
     }
 
-    async fn drive(&self, begin: Begin) -> Result<TurnEnd, Fault> {
+    async fn drive(&self, begin: Begin, progress: &mut Progress) -> Result<TurnEnd, Fault> {
+        let deadline = self.options.timeout_ms.map(|ms| tokio::time::Instant::now() + Duration::from_millis(ms));
         let mut session = self.transcript.session().await?;
         let mut rounds_done = 0;
-        let mut progress = Progress::new(session.head.clone());
+        progress.head.clone_from(&session.head);
         match begin {
-            Begin::Say { text, images } => session = self.say(&mut progress, &session, text, images).await?,
+            Begin::Say { text, images } => session = self.say(progress, &session, text, images).await?,
             Begin::Answer { rounds_done: done } => rounds_done = done,
         }
-        let deadline = self.options.timeout_ms.map(|ms| tokio::time::Instant::now() + Duration::from_millis(ms));
         let max_rounds = self.options.max_rounds.unwrap_or_else(|| self.shared.settings().models.max_rounds).max(1);
         let mut machine = Machine::new(TurnConfig { max_rounds, rounds_done });
         let mut work = Work::Nothing;
@@ -134,39 +140,56 @@ impl Turn {
             if let Input::RoundFailed { error, .. } = &input {
                 progress.error = Some(error.clone());
             }
-            for effect in machine.step(input) {
+            let effects = machine.step(input);
+            progress.rounds = machine.rounds();
+            for effect in effects {
                 match effect {
                     Effect::Enter(state) => self.transcript.enter(state).await,
-                    Effect::Send { round } => {
-                        work = self.send(&mut progress, &session, round).await?;
-                    }
+                    Effect::Send { round } => work = self.prepare(progress, &session, round),
                     Effect::Append(message) if message.role == Role::Assistant => {
-                        self.keep_answer(&mut progress, &mut work, message, status).await?;
+                        self.keep_answer(progress, &mut work, message, status).await?;
                     }
-                    Effect::Append(message) => self.keep_result(&mut progress, message).await?,
-                    Effect::Run(calls) => work = Work::Calls(self.run_calls(&progress, &session, calls)),
+                    Effect::Append(message) => self.keep_result(progress, message).await?,
+                    Effect::Run(calls) => work = Work::Calls(self.run_calls(progress, &session, calls)),
                     // Nothing is shrunk yet: `needs_compression` is never set. Dropping the round aborts its request.
                     Effect::Compress | Effect::AbortRequest => {}
                     Effect::CancelCalls(calls) => calls.iter().for_each(|call| self.stops.stop(call)),
-                    Effect::End(outcome) => {
-                        return Ok(self.ended(outcome, is_late, &progress, machine.rounds()));
-                    }
+                    Effect::End(outcome) => return Ok(self.ended(outcome, is_late, progress)),
                 }
             }
-            input = tokio::select! {
+            let next = tokio::select! {
                 biased;
                 () = self.stop.cancelled(), if !is_stopping => {
                     is_stopping = true;
-                    Input::Stop { partial: work.partial() }
+                    Ok(Input::Stop { partial: work.partial() })
                 }
                 () = until(deadline), if !is_stopping => {
                     is_stopping = true;
                     is_late = true;
-                    Input::Stop { partial: work.partial() }
+                    Ok(Input::Stop { partial: work.partial() })
                 }
-                input = work.next_input() => input,
+                next = self.advance(progress, &mut work) => next,
+            };
+            input = match next {
+                Ok(input) => input,
+                Err(fault) => {
+                    self.show_unkept(progress, work, &fault).await;
+                    return Err(fault);
+                }
             };
         }
+    }
+
+    /// Goes on with what is under way until the machine must know something. Races *Stop*: may be dropped anywhere.
+    async fn advance(&self, progress: &mut Progress, work: &mut Work) -> Result<Input, Fault> {
+        if let Work::Preparing { record, prepared } = work {
+            let prepared = prepared.await?;
+            let record = record.clone();
+            self.transcript.begin_answer(&record).await?;
+            progress.head = Some(record.id.clone());
+            *work = self.send(record, prepared);
+        }
+        work.next_input().await
     }
 
     /// Keeps what the person said, and cuts the title from the first of it.
@@ -193,25 +216,29 @@ impl Turn {
             .await
     }
 
-    async fn send(&self, progress: &mut Progress, session: &Session, round: u32) -> Result<Work, Fault> {
+    fn prepare(&self, progress: &Progress, session: &Session, round: u32) -> Work {
         let mut message = Message::text(Role::Assistant, "", self.shared.now());
         message.iteration = Some(round);
-        let record = progress.record(session, message, MessageStatus::Streaming);
-        let prepared = request::prepare(&self.shared, &self.transcript, &self.options, round).await?;
-        self.transcript.begin_answer(&record).await?;
-        progress.head = Some(record.id.clone());
-        Ok(match prepared {
+        let record = Box::new(progress.record(session, message, MessageStatus::Streaming));
+        let (shared, transcript) = (Arc::clone(&self.shared), Arc::clone(&self.transcript));
+        let options = Arc::clone(&self.options);
+        let prepared = async move { request::prepare(&shared, &transcript, &options, round).await }.boxed();
+        Work::Preparing { record, prepared }
+    }
+
+    fn send(&self, record: Box<MessageRecord>, prepared: Result<Prepared, Error>) -> Work {
+        match prepared {
             Ok(prepared) => Work::Round(Box::new(Round::send(RoundParts {
                 shared: Arc::clone(&self.shared),
                 transcript: Arc::clone(&self.transcript),
-                record,
+                record: *record,
                 request: prepared.request,
                 answerer: prepared.answerer,
                 fallback: prepared.fallback,
                 delivery: if self.options.is_unstreamed { Delivery::Whole } else { Delivery::Streamed },
             }))),
-            Err(error) => Work::Unsent { record: Box::new(record), error: Some(error) },
-        })
+            Err(error) => Work::Unsent { record, error: Some(error) },
+        }
     }
 
     /// The answer as it ended: whole, stopped or broken off.
@@ -227,9 +254,10 @@ impl Turn {
                 progress.add(round.usage());
                 round.into_record()
             }
-            Work::Unsent { record, .. } => *record,
+            Work::Preparing { record, .. } | Work::Unsent { record, .. } => *record,
             Work::Nothing | Work::Calls(_) => return Ok(()),
         };
+        progress.head = Some(record.id.clone());
         progress.content.clone_from(&message.content);
         let lost: Vec<ToolCall> = match status {
             MessageStatus::Complete => Vec::new(),
@@ -247,6 +275,16 @@ impl Turn {
         }
         progress.asking = Some(record);
         Ok(())
+    }
+
+    /// An answer that could not be saved any more: it stays on the screen, as what it is.
+    async fn show_unkept(&self, progress: &mut Progress, work: Work, fault: &Fault) {
+        let Some(message) = work.partial() else { return };
+        progress.error = Some(error_of(fault));
+        let mut work = work;
+        if let Err(again) = self.keep_answer(progress, &mut work, message, MessageStatus::Failed).await {
+            tracing::warn!(detail = again.detail, "the answer was shown and is not kept");
+        }
     }
 
     async fn keep_result(&self, progress: &mut Progress, message: Message) -> Result<(), Fault> {
@@ -288,7 +326,7 @@ impl Turn {
         Calls { tasks, notices }
     }
 
-    fn ended(&self, outcome: Outcome, is_late: bool, progress: &Progress, rounds: u32) -> TurnEnd {
+    fn ended(&self, outcome: Outcome, is_late: bool, progress: &Progress) -> TurnEnd {
         let (outcome, error) = match outcome {
             Outcome::Done => (TurnOutcome::Done, None),
             Outcome::Failed(error) => (TurnOutcome::Failed, Some(error)),
@@ -300,16 +338,16 @@ impl Turn {
             Outcome::Stopped => (TurnOutcome::Stopped, None),
             Outcome::Limit(error) => (TurnOutcome::Limit, Some(error)),
         };
-        self.end(outcome, progress, rounds, error)
+        self.end(outcome, progress, error)
     }
 
-    fn end(&self, outcome: TurnOutcome, progress: &Progress, rounds: u32, error: Option<Error>) -> TurnEnd {
+    fn end(&self, outcome: TurnOutcome, progress: &Progress, error: Option<Error>) -> TurnEnd {
         TurnEnd {
             session_id: self.transcript.id().clone(),
             outcome,
             content: progress.content.clone(),
             usage: progress.usage,
-            rounds,
+            rounds: progress.rounds,
             error,
             can_continue: outcome == TurnOutcome::Limit,
         }
@@ -318,22 +356,22 @@ impl Turn {
 
 impl Work {
     /// Waits for what the machine must know next; forever when nothing is under way.
-    async fn next_input(&mut self) -> Input {
+    async fn next_input(&mut self) -> Result<Input, Fault> {
         match self {
-            Self::Nothing => std::future::pending().await,
+            Self::Nothing | Self::Preparing { .. } => std::future::pending().await,
             Self::Round(round) => round.next_input().await,
             Self::Unsent { record, error } => match error.take() {
-                Some(error) => Input::RoundFailed { partial: Some(record.message.clone()), error },
+                Some(error) => Ok(Input::RoundFailed { partial: Some(record.message.clone()), error }),
                 None => std::future::pending().await,
             },
-            Self::Calls(calls) => calls.next_input().await,
+            Self::Calls(calls) => Ok(calls.next_input().await),
         }
     }
 
     fn partial(&self) -> Option<Message> {
         match self {
             Self::Round(round) => Some(round.partial()),
-            Self::Unsent { record, .. } => Some(record.message.clone()),
+            Self::Preparing { record, .. } | Self::Unsent { record, .. } => Some(record.message.clone()),
             Self::Nothing | Self::Calls(_) => None,
         }
     }
@@ -361,8 +399,9 @@ impl Calls {
 }
 
 impl Progress {
-    fn new(head: Option<MessageId>) -> Self {
-        Self { head, asking: None, usage: TokenUsage::default(), content: String::new(), error: None }
+    fn new() -> Self {
+        let usage = TokenUsage::default();
+        Self { head: None, asking: None, usage, content: String::new(), error: None, rounds: 0 }
     }
 
     /// A record at the end of the branch.
@@ -393,6 +432,12 @@ impl Progress {
             cache_miss_tokens: sum(self.usage.cache_miss_tokens, usage.cache_miss_tokens),
         };
     }
+}
+
+/// A fault as the error of the turn that it ended.
+fn error_of(fault: &Fault) -> Error {
+    let code = if fault.key == "fault-turn-broken" { "turn_broken" } else { "not_saved" };
+    Error { provider_code: Some(code.into()), ..Error::new(ErrorCode::Unknown, fault.detail.clone()) }
 }
 
 /// How an answer ended, by what ended it.

@@ -34,7 +34,7 @@ pub use folder::{Entry, Folder};
 pub use look::{QueryOptions, SearchQuery};
 pub use outside::resolve_outside;
 pub use read::FileReader;
-pub use resolve::resolve;
+pub use resolve::{Unresolved, resolve, resolve_telling};
 pub use root::Root;
 pub use search::{
     FileMatches, LineMatch, SearchError, SearchLimit, SearchLimits, SearchOptions, SearchOutcome, search_file,

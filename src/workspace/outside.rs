@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::target::{Object, Place};
-use super::{Purpose, Target, WorkspaceError};
+use super::{Identity, Purpose, Stat, Target, WorkspaceError};
 use crate::ir::Code;
 use crate::policy::TargetKind;
 
@@ -17,6 +17,28 @@ pub fn resolve_outside(absolute: &Path) -> Result<Target, WorkspaceError> {
         return Err(WorkspaceError::refused(Code::PathInvalid, "The path is not absolute.", absolute));
     }
     open(absolute)
+}
+
+impl Target {
+    /// A path outside at which nothing could be opened: for asking about it without telling whether it is there.
+    pub fn unopened_outside(absolute: &Path) -> Self {
+        Self {
+            purpose: Purpose::Read,
+            stat: Stat {
+                kind: TargetKind::Missing,
+                identity: Identity::default(),
+                is_mount_point: false,
+                mode: 0,
+                owner: (0, 0),
+            },
+            resolved: absolute.to_path_buf(),
+            place: Place::Outside { asked: absolute.to_path_buf() },
+            object: Object::Nothing,
+            parent: None,
+            names: Vec::new(),
+            restorable: std::sync::OnceLock::new(),
+        }
+    }
 }
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]

@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use super::target::{Object, Place};
 use super::{Folder, Identity, Purpose, Root, Stat, Target, WorkspaceError};
 use crate::ir::Code;
-use crate::policy::{RelPath, TargetKind};
+use crate::policy::{PathPlace, RelPath, TargetFacts, TargetKind};
 
 /// As many links as Linux follows.
 const MAX_LINKS: usize = 40;
@@ -25,21 +25,60 @@ const MAX_RETRIES: usize = 64;
 /// `PATH_OUT_OF_SCOPE` when a link leads out (alike for existing and missing), `PATH_NOT_FOUND` for a read or deletion of
 /// nothing, `NOT_A_DIRECTORY`, `SPECIAL_FILE_DENIED`, `PERMISSION_DENIED`, `IO_ERROR`.
 pub fn resolve(root: &Root, relative: &RelPath, purpose: Purpose) -> Result<Target, WorkspaceError> {
+    resolve_telling(root, relative, purpose).map_err(|unresolved| unresolved.error)
+}
+
+/// A path that led to nothing.
+#[derive(Debug)]
+pub struct Unresolved {
+    /// Why.
+    pub error: WorkspaceError,
+    /// Where it was headed, links taken apart, as if it were missing: to be judged before the error is told. `given` is
+    /// empty.
+    pub headed: Option<TargetFacts>,
+}
+
+/// [`resolve`], which tells in case of failure where the path was headed.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_telling(root: &Root, relative: &RelPath, purpose: Purpose) -> Result<Target, Unresolved> {
     let shown = relative.below(root.path());
-    let walk = Walk {
+    let headed_to = |headed: RelPath| TargetFacts {
+        given: String::new(),
+        resolved: headed.below(root.real_path()),
+        place: PathPlace::Inside {
+            root: root.path().to_path_buf(),
+            relative: relative.clone(),
+            resolved_relative: headed,
+        },
+        kind: TargetKind::Missing,
+        links: 1,
+        other_mount: false,
+        is_mount_point: false,
+        is_home: false,
+        lifted: false,
+    };
+    let mut walk = Walk {
         root,
         shown: &shown,
         follow_last: purpose != Purpose::Delete,
         open: Vec::new(),
+        current: None,
         pending: relative.parts().iter().cloned().map(Part::Name).collect(),
     };
-    let end = walk.run()?;
-    if end.stat.kind == TargetKind::Missing && matches!(purpose, Purpose::Read | Purpose::Delete) {
-        return Err(WorkspaceError::refused(Code::PathNotFound, "There is no such file or folder.", &shown));
-    }
-    let Some(resolved_relative) = RelPath::from_parts(end.parts) else {
-        return Err(WorkspaceError::refused(Code::PathInvalid, "The path leads over a name that is none.", &shown));
+    let end = match walk.run() {
+        Ok(end) => end,
+        Err(error) => return Err(Unresolved { error, headed: walk.headed().map(headed_to) }),
     };
+    let Some(resolved_relative) = RelPath::from_parts(end.parts) else {
+        let sentence = "The path leads over a name that is none.";
+        return Err(Unresolved { error: WorkspaceError::refused(Code::PathInvalid, sentence, &shown), headed: None });
+    };
+    if end.stat.kind == TargetKind::Missing && matches!(purpose, Purpose::Read | Purpose::Delete) {
+        let error = WorkspaceError::refused(Code::PathNotFound, "There is no such file or folder.", &shown);
+        return Err(Unresolved { error, headed: Some(headed_to(resolved_relative)) });
+    }
     Ok(Target {
         purpose,
         stat: end.stat,
@@ -76,14 +115,17 @@ struct Walk<'walk> {
     follow_last: bool,
     /// The folders that are open below the root, the deepest last.
     open: Vec<(String, Folder)>,
+    /// The name that is looked at.
+    current: Option<String>,
     pending: VecDeque<Part>,
 }
 
 impl Walk<'_> {
-    fn run(mut self) -> Result<End, WorkspaceError> {
+    fn run(&mut self) -> Result<End, WorkspaceError> {
         let mut links = 0;
         let mut retries = 0;
         while let Some(part) = self.pending.pop_front() {
+            self.current = None;
             let name = match part {
                 Part::Name(name) => name,
                 Part::Up => {
@@ -93,6 +135,7 @@ impl Walk<'_> {
                     continue;
                 }
             };
+            self.current = Some(name.clone());
             let here = self.open.last().map_or_else(|| self.root.folder(), |(_, folder)| folder).clone();
             let is_last = self.pending.is_empty();
             let stat = match here.stat_of(OsStr::new(&name)) {
@@ -112,6 +155,7 @@ impl Walk<'_> {
                     }
                     match here.read_link(OsStr::new(&name)) {
                         Ok(contents) => {
+                            self.current = None;
                             self.follow(&contents)?;
                             continue;
                         }
@@ -121,6 +165,7 @@ impl Walk<'_> {
                 TargetKind::Folder => match here.open_folder(OsStr::new(&name)) {
                     Ok(folder) => {
                         self.open.push((name.clone(), folder));
+                        self.current = None;
                         continue;
                     }
                     Err(error) => error,
@@ -180,7 +225,7 @@ impl Walk<'_> {
     }
 
     /// The way ends at nothing: the rest is what a write would make.
-    fn missing(self, here: Folder, name: String) -> Result<End, WorkspaceError> {
+    fn missing(&mut self, here: Folder, name: String) -> Result<End, WorkspaceError> {
         let mut names = vec![name];
         for part in &self.pending {
             match part {
@@ -192,7 +237,7 @@ impl Walk<'_> {
                 }
             }
         }
-        let mut parts: Vec<String> = self.open.into_iter().map(|(name, _)| name).collect();
+        let mut parts: Vec<String> = std::mem::take(&mut self.open).into_iter().map(|(name, _)| name).collect();
         parts.extend(names.iter().cloned());
         let mount = here.stat().map_or(0, |stat| stat.identity.mount);
         let stat = Stat {
@@ -206,7 +251,7 @@ impl Walk<'_> {
     }
 
     /// The way ends at the deepest open folder.
-    fn folder(mut self) -> Result<End, WorkspaceError> {
+    fn folder(&mut self) -> Result<End, WorkspaceError> {
         let parts: Vec<String> = self.open.iter().map(|(name, _)| name.clone()).collect();
         let (folder, parent, names) = match self.open.pop() {
             None => (self.root.folder().clone(), None, Vec::new()),
@@ -219,10 +264,25 @@ impl Walk<'_> {
         Ok(End { stat, object: Object::Folder(folder), parent, names, parts })
     }
 
-    fn end(self, stat: Stat, object: Object, here: Folder, name: String) -> End {
-        let mut parts: Vec<String> = self.open.into_iter().map(|(name, _)| name).collect();
+    fn end(&mut self, stat: Stat, object: Object, here: Folder, name: String) -> End {
+        let mut parts: Vec<String> = std::mem::take(&mut self.open).into_iter().map(|(name, _)| name).collect();
         parts.push(name.clone());
         End { stat, object, parent: Some(here), names: vec![name], parts }
+    }
+
+    /// Where the rest of the way leads as text, should nothing of it be a link.
+    fn headed(&self) -> Option<RelPath> {
+        let mut parts: Vec<String> = self.open.iter().map(|(name, _)| name.clone()).collect();
+        parts.extend(self.current.clone());
+        for part in &self.pending {
+            match part {
+                Part::Name(name) => parts.push(name.clone()),
+                Part::Up => {
+                    parts.pop()?;
+                }
+            }
+        }
+        RelPath::from_parts(parts)
     }
 
     /// The same words whether anything is there or not.

@@ -8,7 +8,7 @@ use nod::ir::{
     Access, CallId, CallRecord, CallStatus, ConfirmId, Decider, Failure, Preview, RiskLevel, ToolCall, ToolCategory,
     ToolDef, UnixMs, Verdict,
 };
-use nod::policy::RuleScope;
+use nod::policy::{AskReason, RuleScope};
 use nod::port::{Answer, Command, Event, TurnOutcome};
 use nod::provider::scripted::Step;
 use nod::store::Store;
@@ -414,4 +414,123 @@ fn a_question_says_whether_the_file_is_as_the_model_read_it() {
     assert_eq!(asked.unchanged_since_read, Some(true));
     desk.answer(&asked, Answer::AllowOnce);
     desk.turn_end();
+}
+
+#[test]
+fn a_no_is_told_in_the_words_of_who_said_it() {
+    for (decider, words) in [
+        (Decider::Person, "The person refused this call"),
+        (Decider::Flag, "This needs a yes, and --approve does not allow it."),
+        (Decider::Timeout, "This needs a yes, and nobody could be asked."),
+    ] {
+        let mut desk = Desk::new(vec![vec![write("a.txt", "x")], vec![Step::text("ok")]]);
+        desk.say("write");
+        let confirm = desk.asked().id;
+        desk.send(Command::Answer { confirm, answer: Answer::Deny { reason: String::new() }, decider });
+        desk.turn_end();
+        let sent = desk.sent_results().remove(0);
+        assert_eq!(sent.code(), Some("CONFIRMATION_REJECTED"));
+        assert!(sent.error.as_ref().unwrap().starts_with(words), "{sent:?}");
+        assert_eq!(sent.result["decider"], json!(decider));
+    }
+}
+
+#[test]
+fn a_tool_that_is_switched_off_is_not_offered_in_place_of_one_that_is_not_there() {
+    let mut desk = Desk::new(Vec::new());
+    let result = desk.tool("none", &json!({}), &Answer::AllowOnce);
+    assert_eq!(result.code(), Some("TOOL_NOT_AVAILABLE"));
+    let words = result.error.unwrap();
+    assert!(words.contains("read_file") && !words.contains("run_command"), "{words}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_secret_answers_alike_whether_the_secret_is_there_or_not() {
+    let mut desk = Desk::new(Vec::new());
+    desk.write(".env", "KEY=1");
+    for (link, to) in [("there", ".env"), ("gone", "server.pem"), ("below", ".env/x")] {
+        std::os::unix::fs::symlink(to, desk.path(link)).unwrap();
+        for tool in ["read_file", "list_directory"] {
+            let result = desk.tool(tool, &json!({"path": link}), &Answer::AllowOnce);
+            assert_eq!(result.code(), Some("SENSITIVE_PATH_DENIED"), "{tool} {link}: {result:?}");
+        }
+    }
+    // The control: of what is no secret its absence is told.
+    std::os::unix::fs::symlink("none.txt", desk.path("plain")).unwrap();
+    assert_eq!(desk.tool("read_file", &json!({"path": "plain"}), &Answer::AllowOnce).code(), Some("PATH_NOT_FOUND"));
+    assert!(!desk.was_asked());
+}
+
+#[test]
+fn outside_existence_is_told_after_the_yes_and_not_before() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("a.txt"), "a").unwrap();
+    let mut desk = Desk::new(Vec::new());
+    for (name, code) in [("a.txt", None), ("none.txt", Some("PATH_NOT_FOUND")), ("", Some("NOT_A_FILE"))] {
+        let args = json!({"path": outside.path().join(name)});
+        let refused = desk.tool("read_file", &args, &Answer::Deny { reason: String::new() });
+        assert_eq!(refused.code(), Some("CONFIRMATION_REJECTED"), "{name}");
+        assert_eq!(desk.tool("read_file", &args, &Answer::AllowOnce).code(), code, "{name}");
+    }
+    assert_eq!(desk.seen.iter().filter(|event| matches!(event, Event::ConfirmAsked(_))).count(), 6);
+}
+
+#[test]
+fn oversized_arguments_are_refused_and_not_kept() {
+    let mut desk = Desk::new(vec![vec![write("a.txt", &"x".repeat(7 << 20))], vec![Step::text("ok")]]);
+    desk.say("write");
+    desk.turn_end();
+    let row = desk.calls().remove(0);
+    assert_eq!(row.result.unwrap().code(), Some("CONTENT_TOO_LARGE"));
+    assert!(row.call.args.to_string().len() + row.call.raw_args.as_ref().unwrap().len() < 5_000);
+    assert!(row.call.raw_args.unwrap().contains("bytes in all"));
+}
+
+#[test]
+fn a_long_preview_is_asked_with_and_not_kept() {
+    let mut desk = Desk::new(vec![vec![write("a.txt", &"x".repeat(1 << 20))], vec![Step::text("ok")]]);
+    desk.say("write");
+    let asked = desk.asked();
+    assert!(matches!(&asked.preview, Preview::NewFile { content } if content.len() == 1 << 20));
+    desk.answer(&asked, Answer::AllowOnce);
+    desk.turn_end();
+    assert_eq!(desk.calls()[0].preview, None);
+}
+
+#[test]
+fn secrets_and_protected_files_in_a_tree_are_named_before_it_is_deleted() {
+    let mut desk = Desk::new(Vec::new());
+    for name in ["d/a.txt", "d/.env", "d/sub/.ssh/id_rsa", "d/.git/hooks/pre-commit"] {
+        desk.write(name, "x");
+    }
+    let no = Answer::Deny { reason: String::new() };
+    desk.tool("delete_file", &json!({"path": "d", "recursive": true}), &no);
+    let reasons = desk.seen.iter().find_map(|event| match event {
+        Event::ConfirmAsked(request) => Some(request.reasons.clone()),
+        _ => None,
+    });
+    let named = |part: &str| AskReason::SuspiciousName { part: part.into() };
+    assert_eq!(
+        reasons.unwrap(),
+        [AskReason::Deletion, named(".env"), named("sub/.ssh/id_rsa"), AskReason::ProtectedWrite]
+    );
+}
+
+#[test]
+fn a_whole_number_may_be_written_with_a_point() {
+    let mut desk = Desk::new(vec![
+        vec![Step::call("read_file", json!({"path": "a.txt", "start_line": 2.0, "end_line": 2.0}))],
+        vec![Step::text("ok")],
+    ]);
+    desk.write("a.txt", "one\ntwo\nthree\n");
+    desk.say("read");
+    desk.turn_end();
+    assert_eq!(desk.sent_results()[0].result["content"], "two\n");
+    assert_eq!(desk.calls()[0].call.args, json!({"path": "a.txt", "start_line": 2, "end_line": 2}));
+    let args = json!({"path": "a.txt", "start_line": 2.0, "end_line": 2.0});
+    assert_eq!(desk.tool("read_file", &args, &Answer::AllowOnce).result["content"], "two\n");
+    let args = json!({"path": "a.txt", "start_line": 1e300});
+    let unfit = desk.tool("read_file", &args, &Answer::AllowOnce);
+    assert!(unfit.error.as_ref().unwrap().contains("`start_line`"), "{unfit:?}");
 }

@@ -17,6 +17,7 @@ mod gate;
 mod guide;
 mod import;
 mod kill;
+mod patience;
 mod provider;
 mod race;
 mod recovery;

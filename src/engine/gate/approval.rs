@@ -48,7 +48,7 @@ pub(super) async fn approve<'caller>(
         row.call.args.clone_from(&plan.args);
         row.args_hash.clone_from(&plan.facts.args_hash);
         row.target = Some(plan.target()).filter(|target| !target.is_empty());
-        row.preview.clone_from(&plan.preview);
+        row.preview = plan.preview_to_keep();
         let now = caller.shared.now();
         // A yes still holds where the new plan is the one that was approved: the same target in the same state, found
         // by a way that has only become longer (its folder was missing and is there now).
@@ -68,6 +68,9 @@ pub(super) async fn approve<'caller>(
         };
         row.verdict = Some(Verdict::Allowed);
         row.decider = Some(yes.by);
+        if let Some(failure) = plan.unopened {
+            return Err(failure.into());
+        }
         let turn_to_change = match plan.facts.access {
             Access::Write | Access::Delete => Some(caller.effects.lock().await),
             Access::Read | Access::Execute => None,

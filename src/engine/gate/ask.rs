@@ -24,8 +24,7 @@ pub(super) async fn ask(
         return Err(Failure::new(Code::IoError, "Nothing was to be asked.").into());
     };
     if !caller.shared.hub.has_listeners() {
-        let words = "This needs a yes from the person, and nobody is there to give it.";
-        return Err(Refusal::denied(Failure::new(Code::ConfirmationRejected, words), Decider::Timeout));
+        return Err(refusal(Decider::Timeout, None));
     }
     let scopes = if rememberable { proposals(&plan.facts) } else { Vec::new() };
     let request = question(caller, row, plan, reasons, scopes.clone(), is_asked_anew).await?;
@@ -39,8 +38,7 @@ pub(super) async fn ask(
         tokio::select! {
             answered = ticket.answer() => {
                 let Some(answered) = answered else {
-                    let words = "The question was closed without an answer, which means no.";
-                    break Err(Refusal::denied(Failure::new(Code::ConfirmationRejected, words), Decider::Timeout));
+                    break Err(refusal(Decider::Timeout, None));
                 };
                 break judge(caller, row, plan, &scopes, answered).await;
             }
@@ -127,20 +125,31 @@ async fn judge(
         }
         Answer::Deny { reason } => {
             let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-            let words = match &reason {
-                Some(reason) => format!("The person refused this call and says: {reason}"),
-                None => {
-                    "The person refused this call. Do not try it again another way; ask what they want instead.".into()
-                }
-            };
-            let refusal = Refusal::denied(Failure::new(Code::ConfirmationRejected, words), decider);
-            Err(Refusal { reason, ..refusal })
+            Err(refusal(decider, reason))
         }
         Answer::DenyAndStop => {
             let failure = Failure::new(Code::ConfirmationRejected, "The person refused this call and stopped.");
             Err(Refusal { then: AfterCall::Deny, ..Refusal::denied(failure, decider) })
         }
     }
+}
+
+/// A no in the words of whoever said it: nobody is told that the person refused who was not asked.
+fn refusal(decider: Decider, reason: Option<String>) -> Refusal {
+    let words = match (decider, &reason) {
+        (Decider::Person, Some(reason)) => format!("The person refused this call and says: {reason}"),
+        (Decider::Person, None) => {
+            "The person refused this call. Do not try it again another way; ask what they want instead.".to_owned()
+        }
+        (Decider::Flag, _) => "This needs a yes, and --approve does not allow it.".to_owned(),
+        (Decider::Timeout, _) => "This needs a yes, and nobody could be asked. Run it in a terminal, or allow it with \
+                                  --approve."
+            .to_owned(),
+        (Decider::BuiltIn | Decider::Rule | Decider::Mode, _) => {
+            "The rules of this session refuse this call: do it another way, or ask the person.".to_owned()
+        }
+    };
+    Refusal { reason, ..Refusal::denied(Failure::new(Code::ConfirmationRejected, words), decider) }
 }
 
 /// A yes was given whatever happens here: a rule that cannot be kept only means that it is asked again next time.

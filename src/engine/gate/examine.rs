@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::ir::{Access, Code, Failure, Session, ToolCall};
-use crate::policy::{CallFacts, CommandJudgement, Decision, Lexical, Origin, decide, judge_command, lexical};
+use crate::policy::{
+    CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, TargetFacts, decide, judge_command, lexical,
+};
 use crate::port::Settings;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, args_hash, parse_strict, validate};
 use crate::tool::{Limits, PreviewContext, Tool, ToolRequest};
-use crate::workspace::{Purpose, Root, Target, resolve, resolve_outside};
+use crate::workspace::{Purpose, Root, Target, Unresolved, resolve_outside, resolve_telling};
 
 use super::super::request::is_enabled;
 use super::plan::{self, Plan};
@@ -37,38 +39,46 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let places = judge_text(caller, &request, &folders, &lifted)?;
     let command = judge_line(caller, &request, tool.access(), &settings)?;
 
-    let (roots, targets) = blocking({
+    let opened = blocking({
         let request = request.clone();
         let folders = folders.clone();
         move || open(&request, &places, &folders)
     })
-    .await??;
-
-    let facts = CallFacts {
+    .await?;
+    let rules = shared.store.rules(&session.id).await.map_err(Failure::from)?;
+    let facts_with = |targets: Vec<TargetFacts>| CallFacts {
         origin: caller.origin,
         tool: def.name.clone(),
         access: tool.access(),
         risk: def.risk_level,
         mode: session.mode,
         args_hash: args_hash(&args),
-        roots: folders,
+        roots: folders.clone(),
         surroundings: shared.surroundings.clone(),
-        targets: request
-            .paths
-            .iter()
-            .zip(&targets)
-            .map(|(wanted, target)| {
-                let mut facts = target.facts(&wanted.given);
-                facts.lifted = lifted.contains(&facts.resolved);
-                facts
-            })
+        targets: targets
+            .into_iter()
+            .map(|facts| TargetFacts { lifted: lifted.contains(&facts.resolved), ..facts })
             .collect(),
-        command,
+        command: command.clone(),
         remember_commands: settings.safety.remember_commands,
     };
-    let rules = shared.store.rules(&session.id).await.map_err(Failure::from)?;
-    let decision = decide(&facts, &rules);
-    if let Decision::Deny { failure, by, rule } = decision {
+    let Opened { roots, targets, mut unopened } = match opened {
+        Ok(opened) => opened,
+        Err(NotOpened { failure, headed }) => {
+            // What a path was headed to is judged before its absence is told: a link to a secret answers alike whether
+            // the secret is there or not.
+            if let Some(headed) = headed
+                && let Decision::Deny { failure, by, .. } = decide(&facts_with(vec![headed]), &rules)
+            {
+                return Err(Refusal::denied(failure, by));
+            }
+            return Err(failure.into());
+        }
+    };
+    let named = request.paths.iter().zip(&targets);
+    let facts = facts_with(named.map(|(wanted, target)| target.facts(&wanted.given)).collect());
+    let mut decision = decide(&facts, &rules);
+    if let Decision::Deny { failure, by, rule } = decision.clone() {
         if let Some(rule) = rule {
             count_hit(caller, &rule).await;
         }
@@ -76,13 +86,29 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     }
 
     let asks = matches!(decision, Decision::Ask { .. });
-    let (targets, preview) = if asks || tool.access() != Access::Read {
-        preview(&tool, &args, targets, shared.limits()).await?
+    let is_outside = facts.targets.iter().any(|target| target.place == PathPlace::Outside);
+    let (targets, preview) = if (asks || tool.access() != Access::Read) && unopened.is_none() {
+        match preview(&tool, &args, targets, shared.limits()).await? {
+            (targets, Ok(preview)) => (targets, Some(preview)),
+            // Of what lies outside nothing is told before the yes, not even that it is a folder.
+            (targets, Err(failure)) if is_outside => {
+                unopened = Some(failure);
+                (targets, None)
+            }
+            (_, Err(failure)) => return Err(failure.into()),
+        }
     } else {
         (targets, None)
     };
+    if let (Decision::Ask { reasons, .. }, Some(target), Some(preview)) =
+        (&mut decision, facts.targets.first(), &preview)
+    {
+        reasons.extend(
+            super::tree::reasons(target, preview).into_iter().filter(|new| !reasons.contains(new)).collect::<Vec<_>>(),
+        );
+    }
     let hash = plan::hash(caller.origin, &def.name, tool.access(), &args, &roots, &targets);
-    Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, hash })
+    Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, unopened, hash })
 }
 
 pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {
@@ -102,7 +128,9 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 fn find(caller: &Caller, call: &ToolCall) -> Result<Arc<dyn Tool>, Failure> {
     let tools = &caller.shared.tools;
     tools.iter().find(|tool| tool.definition().name == call.name).cloned().ok_or_else(|| {
-        let names: Vec<_> = tools.iter().map(|tool| tool.definition().name).collect();
+        let settings = caller.shared.settings();
+        let names = tools.iter().map(|tool| tool.definition().name);
+        let names: Vec<_> = names.filter(|name| is_enabled(name, &settings, &caller.options)).collect();
         let words = format!("There is no tool named {}. There are: {}.", call.name, names.join(", "));
         Failure::new(Code::ToolNotAvailable, words)
     })
@@ -116,10 +144,6 @@ fn arguments(origin: Origin, call: &ToolCall) -> Result<Value, Failure> {
     if let Some(problem) = &call.parse_error {
         let words = format!("The arguments could not be read: {problem}. Send one JSON object that fits the schema.");
         return Err(Failure::new(Code::InvalidArguments, words));
-    }
-    if call.args.to_string().len() > MAX_ARGUMENT_BYTES {
-        let words = format!("The arguments are longer than {MAX_ARGUMENT_BYTES} bytes.");
-        return Err(Failure::new(Code::ContentTooLarge, words));
     }
     Ok(call.args.clone())
 }
@@ -164,19 +188,49 @@ fn judge_line(
     Ok(Some(judgement))
 }
 
+/// What step 5 opened.
+struct Opened {
+    roots: Vec<Root>,
+    targets: Vec<Target>,
+    /// Why a target outside could not be opened: told after the yes, as its existence is.
+    unopened: Option<Failure>,
+}
+
+/// Why step 5 opened nothing.
+struct NotOpened {
+    failure: Failure,
+    /// What the path was headed to.
+    headed: Option<TargetFacts>,
+}
+
+impl From<Failure> for NotOpened {
+    fn from(failure: Failure) -> Self {
+        Self { failure, headed: None }
+    }
+}
+
 /// Step 5: every path once, beneath its opened folder.
-fn open(request: &ToolRequest, places: &[Lexical], folders: &[PathBuf]) -> Result<(Vec<Root>, Vec<Target>), Failure> {
+fn open(request: &ToolRequest, places: &[Lexical], folders: &[PathBuf]) -> Result<Opened, NotOpened> {
     let opened: Vec<Result<Root, Failure>> =
         folders.iter().map(|folder| Root::open(folder).map_err(Failure::from)).collect();
     let mut targets = Vec::with_capacity(places.len());
+    let mut unopened = None;
     for (wanted, place) in request.paths.iter().zip(places) {
         targets.push(match place {
             Lexical::Inside { root, relative } => match opened.get(*root) {
-                Some(Ok(root)) => resolve(root, relative, wanted.purpose)?,
-                Some(Err(failure)) => return Err(failure.clone()),
-                None => return Err(Failure::new(Code::PathOutOfScope, "The path lies in no allowed folder.")),
+                Some(Ok(root)) => {
+                    resolve_telling(root, relative, wanted.purpose).map_err(|Unresolved { error, headed }| {
+                        let headed = headed.map(|facts| TargetFacts { given: wanted.given.clone(), ..facts });
+                        NotOpened { failure: error.into(), headed }
+                    })?
+                }
+                Some(Err(failure)) => return Err(failure.clone().into()),
+                None => return Err(Failure::new(Code::PathOutOfScope, "The path lies in no allowed folder.").into()),
             },
-            Lexical::Outside { absolute } => resolve_outside(absolute)?,
+            Lexical::Outside { absolute } => resolve_outside(absolute).unwrap_or_else(|error| {
+                unopened = Some(error.into());
+                Target::unopened_outside(absolute)
+            }),
         });
     }
     // A command starts in the first folder and may write in all of them: none may be left out unseen.
@@ -185,7 +239,7 @@ fn open(request: &ToolRequest, places: &[Lexical], folders: &[PathBuf]) -> Resul
     } else {
         opened.into_iter().flatten().collect()
     };
-    Ok((roots, targets))
+    Ok(Opened { roots, targets, unopened })
 }
 
 async fn preview(
@@ -193,13 +247,13 @@ async fn preview(
     args: &Value,
     targets: Vec<Target>,
     limits: Limits,
-) -> Result<(Vec<Target>, Option<crate::ir::Preview>), Failure> {
+) -> Result<(Vec<Target>, Result<crate::ir::Preview, Failure>), Failure> {
     let (tool, args) = (Arc::clone(tool), args.clone());
     blocking(move || {
-        let preview = tool.preview(&args, &targets, &PreviewContext { limits })?;
-        Ok((targets, Some(preview)))
+        let preview = tool.preview(&args, &targets, &PreviewContext { limits });
+        (targets, preview)
     })
-    .await?
+    .await
 }
 
 /// The session that a question names.

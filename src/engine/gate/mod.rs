@@ -11,6 +11,7 @@ mod examine;
 mod filter;
 mod plan;
 mod run;
+mod tree;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -27,7 +28,9 @@ use crate::ir::{
 };
 use crate::policy::Origin;
 use crate::port::TurnOptions;
+use crate::tool::schema::MAX_ARGUMENT_BYTES;
 
+use super::coercion::shorten_oversized;
 use super::fault::Fault;
 use super::shared::Shared;
 use super::transcript::Transcript;
@@ -95,11 +98,16 @@ async fn broken(caller: &Caller, call: ToolCall) -> Outcome {
     complete(caller, row, value, 0, AfterCall::Fail(Error::new(ErrorCode::Unknown, words))).await
 }
 
-async fn pass_inner(caller: Arc<Caller>, call: ToolCall, cancel: CancellationToken) -> Outcome {
+async fn pass_inner(caller: Arc<Caller>, mut call: ToolCall, cancel: CancellationToken) -> Outcome {
+    let is_oversized = shorten_oversized(&mut call);
     let mut row = new_row(&caller, call);
     if let Err(error) = caller.transcript.insert_call(&row).await {
         let failure = Failure::new(Failure::from(error).code, "The call could not be recorded, so it was not run.");
         return refused(&caller, row, failure.into()).await;
+    }
+    if is_oversized {
+        let words = format!("The arguments are longer than {MAX_ARGUMENT_BYTES} bytes.");
+        return refused(&caller, row, Failure::new(Code::ContentTooLarge, words).into()).await;
     }
     let judged = tokio::select! {
         biased;
@@ -171,6 +179,9 @@ async fn refused(caller: &Caller, mut row: CallRecord, refusal: Refusal) -> Outc
     let mut value = json!({"success": false, "error": failure.message, "code": failure.code.as_str()});
     if let (Some(reason), Some(fields)) = (&row.reason, value.as_object_mut()) {
         fields.insert("reason".into(), reason.as_str().into());
+    }
+    if let (Some(decider), Code::ConfirmationRejected, Some(fields)) = (decider, failure.code, value.as_object_mut()) {
+        fields.insert("decider".into(), json!(decider));
     }
     complete(caller, row, value, 0, then).await
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::ir::{Access, Preview, ToolDef};
+use crate::ir::{Access, Failure, Preview, ToolDef};
 use crate::policy::{CallFacts, Decision, Origin, TargetKind};
 use crate::sandbox::Tier;
 use crate::tool::Tool;
@@ -22,10 +22,28 @@ pub(super) struct Plan {
     pub(super) decision: Decision,
     /// `None` for a read that nobody is asked about.
     pub(super) preview: Option<Preview>,
+    /// Why its target outside could not be opened: an answer for after the yes.
+    pub(super) unopened: Option<Failure>,
     pub(super) hash: String,
 }
 
+/// A longer preview is shown with the question and not kept: the arguments are in the ledger anyway.
+const KEPT_PREVIEW_BYTES: usize = 256 * 1024;
+
 impl Plan {
+    /// The preview for the ledger and the card; `None` where it is long.
+    pub(super) fn preview_to_keep(&self) -> Option<Preview> {
+        let preview = self.preview.as_ref()?;
+        let bytes: usize = match preview {
+            Preview::Nothing => 0,
+            Preview::NewFile { content } => content.len(),
+            Preview::Diff { lines, .. } => lines.iter().map(|line| line.text.len() + size_of_val(line)).sum(),
+            Preview::Tree { entries, .. } => entries.iter().map(|entry| entry.path.len() + size_of_val(entry)).sum(),
+            Preview::Command(command) => command.command.len(),
+        };
+        (bytes <= KEPT_PREVIEW_BYTES).then(|| preview.clone())
+    }
+
     /// What it is about, as it is shown: the resolved target, or the command.
     pub(super) fn target(&self) -> String {
         match (self.targets.first(), &self.preview) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::ir::{ToolCall, ToolResult};
+use crate::ir::{Decider, ToolCall, ToolResult};
 use crate::lang::{Arg, Lang};
 
 /// Lines of a file, of a command's output, and entries of a list that are repeated in the answer; the card has them all.
@@ -199,11 +199,17 @@ impl Told<'_> {
         answer
     }
 
+    /// Whether it was the person who said no.
+    fn was_asked(&self) -> bool {
+        self.value.get("decider").is_none_or(|decider| *decider == serde_json::json!(Decider::Person))
+    }
+
     fn failure(&self, result: &ToolResult) -> String {
         let path = self.path();
         let with_path = |key: &str| self.say(key, &[("path", path.clone().into())]);
         let code = result.code().unwrap_or_default();
         match code {
+            "CONFIRMATION_REJECTED" if !self.was_asked() => self.lang.text("guide-not-asked").to_owned(),
             "CONFIRMATION_REJECTED" => match self.value.get("reason").and_then(Value::as_str) {
                 Some(reason) if !reason.trim().is_empty() => {
                     self.say("guide-refused-because", &[("reason", reason.trim().into())])
@@ -342,6 +348,22 @@ mod tests {
             told(Locale::Chinese, "delete_file", json!({"path": "a"}), refused(Value::Null)),
             "你没有同意，所以我什么都没改。"
         );
+    }
+
+    #[test]
+    fn where_nobody_was_asked_nobody_is_said_to_have_refused() {
+        for decider in [Decider::Flag, Decider::Timeout, Decider::Rule] {
+            let refused =
+                json!({"success": false, "error": "No.", "code": "CONFIRMATION_REJECTED", "decider": decider});
+            assert_eq!(
+                told(Locale::English, "delete_file", json!({"path": "a"}), refused.clone()),
+                "This needs a yes that nobody gave, so I changed nothing."
+            );
+            assert_eq!(
+                told(Locale::Chinese, "delete_file", json!({"path": "a"}), refused),
+                "这一步要有人点头才能做，但没有人点头，所以我什么都没改。"
+            );
+        }
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn from_text(kinds: &Kinds<'_>, text: &str) -> Option<Value> {
 
 /// A whole number that was written with a decimal point.
 #[expect(clippy::cast_possible_truncation, reason = "checked: whole and within 2⁵³")]
-fn whole(number: &serde_json::Number) -> Option<Value> {
+pub(super) fn whole(number: &serde_json::Number) -> Option<Value> {
     if !number.is_f64() {
         return None;
     }

@@ -67,8 +67,35 @@ fn simplify(schema: &mut Value) {
 /// # Errors
 /// `INVALID_ARGUMENTS` when they do not fit after all.
 pub(super) fn arguments<T: DeserializeOwned>(args: &Value) -> Result<T, Failure> {
-    T::deserialize(args)
-        .map_err(|error| Failure::new(Code::InvalidArguments, format!("The arguments do not fit the tool: {error}.")))
+    // To a schema 1.0 is a whole number, to the type it is none.
+    T::deserialize(args).or_else(|_| T::deserialize(&with_whole_numbers(args))).map_err(|error| {
+        let place = culprit::<T>(args, &error).map_or_else(String::new, |name| format!(" `{name}` does not:"));
+        Failure::new(Code::InvalidArguments, format!("The arguments do not fit the tool:{place} {error}."))
+    })
+}
+
+/// Every whole number that is written with a decimal point, without it.
+fn with_whole_numbers(args: &Value) -> Value {
+    match args {
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), with_whole_numbers(value))).collect::<Value>()
+        }
+        Value::Array(items) => items.iter().map(with_whole_numbers).collect(),
+        Value::Number(number) => coerce::whole(number).unwrap_or_else(|| args.clone()),
+        Value::Null | Value::Bool(_) | Value::String(_) => args.clone(),
+    }
+}
+
+/// The field that does not fit: the one without which the complaint is another.
+fn culprit<T: DeserializeOwned>(args: &Value, error: &serde_json::Error) -> Option<String> {
+    let fields = args.as_object()?;
+    let is_at_fault = |name: &&String| {
+        let mut without = fields.clone();
+        without.shift_remove(*name);
+        let without = with_whole_numbers(&Value::Object(without));
+        T::deserialize(&without).err().is_none_or(|other| other.to_string() != error.to_string())
+    };
+    fields.keys().find(is_at_fault).cloned()
 }
 
 /// Whether arguments fit a tool's schema.
