@@ -71,6 +71,8 @@ pub enum Intent {
     CancelLink,
     OpenFile(PathBuf),
     ShowInFolder(PathBuf),
+    /// The system has no program that opens it.
+    OpenFailed(String),
 
     // Composer
     /// What the box holds now, with the cursor's place in bytes.

@@ -314,6 +314,10 @@ impl AppState {
             Intent::AttachFiles(paths) => HostAction::ReadFiles(paths).into(),
             Intent::AttachImage(image) => self.attach(super::composer::Attachment::Image(image)),
             Intent::AttachText { name, text } => self.attach(super::composer::Attachment::Text { name, text }),
+            Intent::OpenFailed(path) => {
+                self.toasts.fault("notice-open-failed", vec![("path", path)], String::new(), now);
+                Reaction::none()
+            }
             Intent::AttachFailed { name, key } => {
                 self.toasts.say(Tone::Bad, key, vec![("name", name)], now);
                 Reaction::none()
@@ -416,10 +420,11 @@ impl AppState {
         Reaction { commands: self.rested_drafts(now), actions: Vec::new() }
     }
 
-    /// When `on_tick` has something to do next.
-    pub fn next_tick(&self) -> Option<UnixMs> {
+    /// When `on_tick` has something to do next, or a question opens.
+    pub fn next_tick(&self, now: UnixMs) -> Option<UnixMs> {
         let drafts = self.composers.values().filter_map(Composer::due_at).min();
-        let confirm = self.confirms.opens_at();
+        // A question that is open already needs no more frames.
+        let confirm = self.confirms.opens_at().filter(|opens_at| *opens_at > now);
         [drafts, self.toasts.expires_at(), confirm].into_iter().flatten().min()
     }
 

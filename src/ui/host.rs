@@ -329,7 +329,7 @@ impl Window {
                 ctx.request_repaint();
             }
         }
-        if let Some(next) = self.state.next_tick() {
+        if let Some(next) = self.state.next_tick(now) {
             let rest = u64::try_from(next.0.saturating_sub(now.0)).unwrap_or(0);
             ctx.request_repaint_after(Duration::from_millis(rest.max(10)));
         }
@@ -453,12 +453,11 @@ impl Window {
                 }
             }
             HostAction::OpenLink(url) => open(ctx, url),
-            HostAction::OpenFile(path) => open(ctx, task::file_url(&path)),
+            HostAction::OpenFile(path) => {
+                task::spawn("nod open", &self.arrived, &self.wake, move || task::open_path(&path));
+            }
             HostAction::ShowInFolder(path) => {
-                if let Some(ctx) = ctx.cloned() {
-                    let work = move || task::show_in_folder(&path, &ctx);
-                    task::spawn("nod folder", &self.arrived, &self.wake, work);
-                }
+                task::spawn("nod folder", &self.arrived, &self.wake, move || task::show_in_folder(&path));
             }
             HostAction::Raise => {
                 if let Some(ctx) = ctx {

@@ -115,18 +115,20 @@ fn image(name: String, mime: &str, bytes: &[u8]) -> ImageAttachment {
 }
 
 /// Opens a folder, or the one that a file lies in, with the system's file manager.
-pub(super) fn show_in_folder(path: &Path, ctx: &egui::Context) -> Vec<Arrival> {
+pub(super) fn show_in_folder(path: &Path) -> Vec<Arrival> {
     let folder = if path.is_dir() { Some(path) } else { path.parent() };
-    if let Some(folder) = folder {
-        ctx.open_url(egui::OpenUrl::new_tab(file_url(folder)));
-        ctx.request_repaint();
-    }
-    Vec::new()
+    folder.map(open_path).unwrap_or_default()
 }
 
-/// A path as an address.
-pub(super) fn file_url(path: &Path) -> String {
-    url::Url::from_file_path(path).map_or_else(|()| path.display().to_string(), |url| url.to_string())
+/// Opens a file or folder with the program that the system has for it.
+pub(super) fn open_path(path: &Path) -> Vec<Arrival> {
+    match open::that_detached(path) {
+        Ok(()) => Vec::new(),
+        Err(error) => {
+            tracing::info!(%error, "no program opens this");
+            vec![Arrival::Intent(Intent::OpenFailed(path.display().to_string()))]
+        }
+    }
 }
 
 /// Adds up the files of the data folder.

@@ -17,5 +17,6 @@ notice-engine-busy = 操作太多，这一次未被接受。请稍后再试。
 notice-setting-refused = 该设置不接受这个值。
 notice-attach-unreadable = 无法读取 { $name }
 notice-attach-large = { $name } 太大，无法附加
+notice-open-failed = 这台电脑上没有能打开 { $path } 的程序
 notice-attach-binary = { $name } 既不是文本，也不是模型支持的图像
 

@@ -29,8 +29,9 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let mut closes = false;
     modal::show(ui, theme, "palette", WIDTH, |ui| {
         Frame::NONE.inner_margin(Margin::same(12)).show(ui, |ui| {
-            let found = matches(scene, &palette.query);
+            let mut found = matches(scene, &palette.query);
             let last = found.len().saturating_sub(1);
+            let mut is_chosen = false;
             if !is_composing {
                 if take_key(ui, Modifiers::NONE, Key::ArrowDown) {
                     palette.highlighted = (palette.highlighted + 1).min(last);
@@ -39,7 +40,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                     palette.highlighted = palette.highlighted.saturating_sub(1);
                 }
                 if take_key(ui, Modifiers::NONE, Key::Enter) {
-                    chosen = found.get(palette.highlighted).map(|row| row.intent.clone());
+                    is_chosen = true;
                 }
                 closes = take_key(ui, Modifiers::NONE, Key::Escape);
             }
@@ -56,6 +57,11 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             }
             if response.changed() {
                 palette.highlighted = 0;
+                found = matches(scene, &palette.query);
+            }
+            // After the field has seen what was typed in the same frame.
+            if is_chosen {
+                chosen = found.get(palette.highlighted).map(|row| row.intent.clone());
             }
             ui.add_space(space::S);
             let height = 10.0 * size::ROW;

@@ -7,7 +7,7 @@ use crate::app::{Intent, PathPurpose};
 use crate::lang::Arg;
 use crate::policy::{Rule, RuleEffect, RuleMaker};
 use crate::ui::icon::Icon;
-use crate::ui::panel::composer::{MODES, mode_key};
+use crate::ui::panel::composer::{self, MODES, mode_key};
 use crate::ui::scene::Scene;
 use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
@@ -140,7 +140,7 @@ fn rule_card(ui: &mut Ui, scene: &mut Scene<'_>, rule: &Rule) {
             };
             let words = scene.lang.format(key, &[("rule", Arg::from(sentence.as_str()))]);
             ui.add(Label::new(theme.rich(words, Type::Control, color)).wrap());
-            ui.horizontal(|ui| {
+            ui.vertical(|ui| {
                 let made = match rule.made_by {
                     RuleMaker::Modal => "panel-rule-by-modal",
                     RuleMaker::Panel => "panel-rule-by-panel",
@@ -152,6 +152,8 @@ fn rule_card(ui: &mut Ui, scene: &mut Scene<'_>, rule: &Rule) {
                     let name = scene.lang.format("panel-revoke-name", &[("rule", Arg::from(sentence.as_str()))]);
                     let revoke = Button::ghost(scene.lang.text("panel-revoke")).small().name(&name);
                     if ui.add(revoke).clicked() {
+                        // The button goes with its rule: the keyboard goes back to the message.
+                        ui.memory_mut(|memory| memory.request_focus(composer::message_id()));
                         scene.push(Intent::RevokeRule(rule.id.clone()));
                     }
                 });
