@@ -186,7 +186,7 @@ mod tests {
     fn what_cannot_be_seen_in_a_line_is_shown() {
         assert_eq!(visible("a\r\n"), "a\\r");
         assert_eq!(visible("a \t\n"), "a·→");
-        assert_eq!(visible("a\rb\n"), "a\\u{D}b");
+        assert_eq!(visible("a\rb\n"), "a\\rb");
         assert_eq!(visible("\tplain 文\n"), "\tplain 文");
     }
 }

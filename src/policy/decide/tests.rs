@@ -237,7 +237,7 @@ fn hard_links_are_shown_and_ask_nothing_by_themselves() {
     assert_eq!(decided(&facts(Access::Write, ConfirmMode::Changes, linked.clone()), &[]), "ask* Mode,HardLink");
     assert_eq!(decided(&facts(Access::Read, ConfirmMode::EveryCall, linked), &[]), "ask* Mode,HardLink");
     // Every folder has more than one link: its parent's, its own, its folders'.
-    let folder = TargetFacts { kind: TargetKind::Folder, links: 3, ..inside("nested") };
+    let folder = TargetFacts { kind: TargetKind::Folder, links: 3, ..inside("docs") };
     assert_eq!(decided(&facts(Access::Delete, ConfirmMode::Changes, folder), &[]), "ask Deletion");
 }
 
