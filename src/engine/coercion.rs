@@ -43,20 +43,12 @@ pub(super) fn shorten_oversized(call: &mut ToolCall) -> bool {
     if call.parse_error.as_deref() == Some(OVERSIZED) {
         return true;
     }
-    let whole = match call.raw_args.take() {
-        Some(raw) => raw,
-        None => {
-            let text = call.args.to_string();
-            if text.len() <= MAX_ARGUMENT_BYTES {
-                return false;
-            }
-            text
-        }
-    };
-    if whole.len() <= MAX_ARGUMENT_BYTES && call.args.to_string().len() <= MAX_ARGUMENT_BYTES {
-        call.raw_args = Some(whole);
+    let args = call.args.to_string();
+    let raw_bytes = call.raw_args.as_ref().map_or(0, String::len);
+    if raw_bytes.max(args.len()) <= MAX_ARGUMENT_BYTES {
         return false;
     }
+    let whole = call.raw_args.take().unwrap_or(args);
     let bytes = whole.len();
     let beginning = whole.get(..whole.floor_char_boundary(KEPT_BYTES)).unwrap_or_default();
     call.raw_args = Some(format!("{beginning}… [{bytes} bytes in all]"));

@@ -24,6 +24,9 @@ use super::transcript::Transcript;
 
 /// What has streamed is in the store within this time.
 const SAVE_EVERY: Duration = Duration::from_millis(200);
+/// Bytes of text and thinking of one answer. More is a model that runs in circles, and keeping it would hold the turn's
+/// end up for seconds.
+const LONGEST_ANSWER: usize = 8 << 20;
 /// Events between the provider and this room; a full queue slows the stream.
 const EVENTS: usize = 256;
 
@@ -106,6 +109,9 @@ impl Round {
                 event = self.attempt.events.recv() => match event {
                     Some(event) => {
                         self.take(event).await?;
+                        if self.attempt.sum.content.len() + self.attempt.sum.reasoning.len() > LONGEST_ANSWER {
+                            return Ok(self.cut_off());
+                        }
                         if self.first_token_at.is_some() && !self.has_begun {
                             self.has_begun = true;
                             return Ok(Input::FirstEvent);
@@ -284,6 +290,14 @@ impl Round {
         self.show_tail().await;
         self.parts.record.answer = Some(self.meta(None, FinishReason::Error));
         Some(Input::RoundFailed { partial: Some(self.partial()), error })
+    }
+
+    /// The end of an answer that is too long.
+    fn cut_off(&mut self) -> Input {
+        let words = "The answer grew longer than 8 MiB and was broken off. What had come is kept.";
+        let error = Error { provider_code: Some("too_large".into()), ..Error::new(ErrorCode::InvalidResponse, words) };
+        self.parts.record.answer = Some(self.meta(None, FinishReason::Error));
+        Input::RoundFailed { partial: Some(self.partial()), error }
     }
 
     async fn show_tail(&mut self) {

@@ -35,7 +35,7 @@ pub struct Unresolved {
     pub error: WorkspaceError,
     /// Where it was headed, links taken apart, as if it were missing: to be judged before the error is told. `given` is
     /// empty.
-    pub headed: Option<TargetFacts>,
+    pub headed: Option<Box<TargetFacts>>,
 }
 
 /// [`resolve`], which tells in case of failure where the path was headed.
@@ -44,20 +44,22 @@ pub struct Unresolved {
 /// As [`resolve`].
 pub fn resolve_telling(root: &Root, relative: &RelPath, purpose: Purpose) -> Result<Target, Unresolved> {
     let shown = relative.below(root.path());
-    let headed_to = |headed: RelPath| TargetFacts {
-        given: String::new(),
-        resolved: headed.below(root.real_path()),
-        place: PathPlace::Inside {
-            root: root.path().to_path_buf(),
-            relative: relative.clone(),
-            resolved_relative: headed,
-        },
-        kind: TargetKind::Missing,
-        links: 1,
-        other_mount: false,
-        is_mount_point: false,
-        is_home: false,
-        lifted: false,
+    let headed_to = |headed: RelPath| {
+        Box::new(TargetFacts {
+            given: String::new(),
+            resolved: headed.below(root.real_path()),
+            place: PathPlace::Inside {
+                root: root.path().to_path_buf(),
+                relative: relative.clone(),
+                resolved_relative: headed,
+            },
+            kind: TargetKind::Missing,
+            links: 1,
+            other_mount: false,
+            is_mount_point: false,
+            is_home: false,
+            lifted: false,
+        })
     };
     let mut walk = Walk {
         root,

@@ -139,8 +139,7 @@ impl Target {
             place,
             resolved: self.resolved.clone(),
             kind: self.stat.kind,
-            // A folder's count is of the folders in it: it has no other names.
-            links: if self.stat.kind == TargetKind::Folder { 1 } else { self.stat.identity.links.max(1) },
+            links: self.stat.identity.links.max(1),
             other_mount,
             is_mount_point: self.stat.is_mount_point,
             is_home: self.is_home(),

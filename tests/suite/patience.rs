@@ -90,8 +90,8 @@ fn a_turns_time_counts_while_a_question_waits() {
     assert!(!desk.path("a.txt").exists());
 }
 
-/// A model that never stops talking, as fast as it can.
-struct Endless;
+/// A model that never stops talking, as fast as it can, so many words at a time.
+struct Endless(usize);
 
 impl Provider for Endless {
     fn provider_id(&self) -> &'static str {
@@ -119,7 +119,9 @@ impl Provider for Endless {
         Box::pin(async move {
             let mut answer = Answer::new(request, "scripted", model, Listener::Events(events), system_clock());
             for word in 0_u64.. {
-                answer.push(StreamBody::TextDelta { delta: format!("{word} more of the same ") }).await?;
+                answer
+                    .push(StreamBody::TextDelta { delta: format!("{word} more of the same ").repeat(self.0) })
+                    .await?;
             }
             answer.complete(Ending::from(FinishReason::Stop)).await
         })
@@ -134,11 +136,27 @@ impl Provider for Endless {
     }
 }
 
+fn endless(words: usize) -> Desk {
+    let mut setup = Setup::new(Vec::new()).kept();
+    setup.source = Arc::new(Only(Arc::new(Endless(words))));
+    Desk::with(setup)
+}
+
+#[test]
+fn an_answer_that_grows_without_end_is_broken_off_before_it_is_too_long_to_keep() {
+    let mut desk = endless(256);
+    let at = Instant::now();
+    run_for(&mut desk, 60_000);
+    let end = desk.turn_end();
+    let error = end.error.unwrap();
+    assert_eq!((error.code, error.provider_code.as_deref()), (ErrorCode::InvalidResponse, Some("too_large")));
+    assert!((8 << 20..9 << 20).contains(&end.content.len()), "{}", end.content.len());
+    assert!(at.elapsed() < PATIENCE, "{:?}", at.elapsed());
+}
+
 #[test]
 fn a_turns_time_ends_an_answer_that_never_ends() {
-    let mut setup = Setup::new(Vec::new()).kept();
-    setup.source = Arc::new(Only(Arc::new(Endless)));
-    let mut desk = Desk::with(setup);
+    let mut desk = endless(1);
     let at = Instant::now();
     run_for(&mut desk, 1_000);
     let end = desk.turn_end();

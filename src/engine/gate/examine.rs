@@ -68,7 +68,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             // What a path was headed to is judged before its absence is told: a link to a secret answers alike whether
             // the secret is there or not.
             if let Some(headed) = headed
-                && let Decision::Deny { failure, by, .. } = decide(&facts_with(vec![headed]), &rules)
+                && let Decision::Deny { failure, by, .. } = decide(&facts_with(vec![*headed]), &rules)
             {
                 return Err(Refusal::denied(failure, by));
             }
@@ -200,7 +200,7 @@ struct Opened {
 struct NotOpened {
     failure: Failure,
     /// What the path was headed to.
-    headed: Option<TargetFacts>,
+    headed: Option<Box<TargetFacts>>,
 }
 
 impl From<Failure> for NotOpened {
@@ -220,7 +220,8 @@ fn open(request: &ToolRequest, places: &[Lexical], folders: &[PathBuf]) -> Resul
             Lexical::Inside { root, relative } => match opened.get(*root) {
                 Some(Ok(root)) => {
                     resolve_telling(root, relative, wanted.purpose).map_err(|Unresolved { error, headed }| {
-                        let headed = headed.map(|facts| TargetFacts { given: wanted.given.clone(), ..facts });
+                        let headed =
+                            headed.map(|facts| Box::new(TargetFacts { given: wanted.given.clone(), ..*facts }));
                         NotOpened { failure: error.into(), headed }
                     })?
                 }

@@ -20,7 +20,7 @@ pub(super) fn reasons(target: &TargetFacts, preview: &Preview) -> Vec<AskReason>
     let more = sensitive.len().saturating_sub(NAMED);
     sensitive.truncate(NAMED);
     if let (Some(last), true) = (sensitive.last_mut(), more > 0) {
-        last.push_str(&format!(" (+{more})"));
+        *last = format!("{last} (+{more})");
     }
     reasons.extend(sensitive.into_iter().map(|part| AskReason::SuspiciousName { part }));
     if !outermost(resolved_relative, entries, |path| is_protected_write(path).is_some()).is_empty() {
