@@ -1,4 +1,5 @@
 //! Who says yes without a window: `--approve`, or the person at the terminal. Policy denials never come this far.
+#![expect(clippy::wildcard_enum_match_arm, reason = "one reason carries a name, the others are sentences")]
 
 use crate::engine::Handle;
 use crate::ir::{Access, Decider, DiffTag, Preview};
@@ -81,7 +82,10 @@ fn show(request: &ConfirmRequest, console: &mut Console) {
     }
     for reason in &request.reasons {
         if let Some(key) = reason_key(reason) {
-            let text = console.say(key, &[]);
+            let text = match reason {
+                AskReason::SuspiciousName { part } => console.say(key, &[("part", Arg::from(part.as_str()))]),
+                _ => console.say(key, &[]),
+            };
             console.problem(&format!("! {text}"));
         }
     }
@@ -112,7 +116,7 @@ fn reason_key(reason: &AskReason) -> Option<&'static str> {
         AskReason::Mode | AskReason::Deletion => None,
         AskReason::Command => Some("cli-ask-unconfined"),
         AskReason::Outside => Some("cli-ask-outside"),
-        AskReason::SuspiciousName { .. } => Some("cli-ask-suspicious"),
+        AskReason::SuspiciousName { .. } => Some("confirm-reason-name"),
         AskReason::HiddenCharacters { .. } => Some("cli-ask-hidden"),
         AskReason::ProtectedWrite => Some("cli-ask-protected"),
         AskReason::HardLink => Some("cli-ask-hard-link"),

@@ -36,7 +36,7 @@ use console::Console;
 /// How often a command line looks whether the data folder is free.
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 /// How long it waits for that.
-const LONGEST_LOCK_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_LOCK_WAIT: Duration = Duration::from_mins(1);
 
 /// Reads the arguments of this process; a mistake in them ends it with exit code 2.
 pub fn arguments() -> Arguments {

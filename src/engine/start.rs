@@ -246,7 +246,7 @@ impl Engine {
                     _ = tokio::signal::ctrl_c() => {}
                     () = tokio::time::sleep(INTERRUPT) => {}
                 }
-                #[expect(clippy::exit, reason = "the person asked twice, or nothing moves any more")]
+                // The person asked twice, or nothing moves any more.
                 std::process::exit(130);
             });
         }

@@ -61,11 +61,20 @@ fn within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
 
 /// Whether a live (not zombie) process has this text in its arguments, shells that were merely told it aside.
 fn sleeper_lives(marker: &str) -> bool {
+    !sleepers(marker).is_empty()
+}
+
+/// The processes that sleep this long.
+fn sleepers(marker: &str) -> Vec<i32> {
     let arguments = format!("sleep\0{marker}\0");
     std::fs::read_dir("/proc")
         .unwrap()
         .flatten()
-        .any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.ends_with(arguments.as_bytes())))
+        .filter(|entry| {
+            std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.ends_with(arguments.as_bytes()))
+        })
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
 /// A number of seconds to sleep that nobody else sleeps.
@@ -257,9 +266,12 @@ fn killing_the_process_group_alone_leaves_a_setsid_child_alive() {
     let group = rustix::process::Pid::from_child(&shell);
     rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
     shell.wait().unwrap();
-    let lives = sleeper_lives(&marker);
-    Command::new("pkill").args(["-f", &format!("^sleep {marker}$")]).status().unwrap();
-    assert!(lives, "the control must leave its child alive");
+    let left = sleepers(&marker);
+    for process in &left {
+        let process = rustix::process::Pid::from_raw(*process).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    }
+    assert!(!left.is_empty(), "the control must leave its child alive");
 }
 
 #[test]

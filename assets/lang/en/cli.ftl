@@ -42,7 +42,6 @@ cli-ask-tree-at-least = at least { $count } entries, { $bytes } bytes: more than
 cli-ask-cwd = runs in { $cwd }
 cli-ask-unconfined = Nothing confines this command: it can do whatever you can.
 cli-ask-outside = This lies outside the allowed folders.
-cli-ask-suspicious = The name speaks of secrets.
 cli-ask-hidden = The name holds characters that cannot be seen; they are written as escapes here.
 cli-ask-protected = Something later executes this file.
 cli-ask-hard-link = The file has other names (hard links).
