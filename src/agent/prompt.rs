@@ -99,8 +99,9 @@ mod tests {
 
     #[test]
     fn folders_and_tools_are_named() {
-        let prompt = prompt(PromptLanguage::English, &["/work/app".into()], &["read_file".into(), "write_file".into()]);
-        assert!(prompt.safety_guidelines.contains("\n- /work/app\n"));
+        let prompt =
+            prompt(PromptLanguage::English, &["/projects/app".into()], &["read_file".into(), "write_file".into()]);
+        assert!(prompt.safety_guidelines.contains("\n- /projects/app\n"));
         assert!(prompt.safety_guidelines.contains("read_file, write_file."));
     }
 
@@ -112,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_chat_without_tools_gets_no_safety_part_for_tools() {
-        let prompt = prompt(PromptLanguage::English, &["/work/app".into()], &[]);
-        assert!(!prompt.safety_guidelines.contains("/work/app"));
+        let prompt = prompt(PromptLanguage::English, &["/projects/app".into()], &[]);
+        assert!(!prompt.safety_guidelines.contains("/projects/app"));
         assert!(prompt.safety_guidelines.contains("no tools"));
     }
 

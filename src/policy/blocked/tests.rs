@@ -51,7 +51,7 @@ fn the_list_holds_whatever_the_spelling() {
         "/home/me/.config/openclaw/x",
         "/home/other/.aws/x",
         "/home/other/.ssh/x",
-        "/work/backup/.ssh/id",
+        "/projects/backup/.ssh/id",
         "/srv/nod-data/nod.db",
         "/srv/nod-data/nod.db-wal",
         "/srv/NOD-data",
@@ -73,9 +73,9 @@ fn neighbours_are_open() {
         "/home/me/.sshx",
         "/home/me/.config",
         "/home/.aws/x",
-        "/work/.aws/x",
+        "/projects/.aws/x",
         "/srv/nod-data2/x",
-        "/work/proc/x",
+        "/projects/proc/x",
         "/tmp/x",
         "/run/user/1000/doc/abc/x.md",
     ] {
@@ -137,7 +137,7 @@ fn the_person_is_warned_of_folders_that_hold_too_much() {
         ("/srv", Some(FolderConcern::HoldsBlocked)),
         ("/home/me/project", None),
         ("/home/me/.config/app", None),
-        ("/work/ws", None),
+        ("/projects/ws", None),
     ] {
         assert_eq!(folder_concern(Path::new(path), &linux()), concern, "{path}");
     }

@@ -13,7 +13,7 @@ fn relative(path: &str) -> RelPath {
 }
 
 fn inside_via(given: &str, resolved: &str) -> TargetFacts {
-    let root = PathBuf::from("/work/ws");
+    let root = PathBuf::from("/projects/ws");
     TargetFacts {
         given: given.to_owned(),
         resolved: relative(resolved).below(&root),
@@ -53,10 +53,10 @@ fn facts(access: Access, mode: ConfirmMode, target: TargetFacts) -> CallFacts {
         risk,
         mode,
         args_hash: "hash".to_owned(),
-        roots: vec![PathBuf::from("/work/ws"), PathBuf::from("/work/ws/nested/inner")],
+        roots: vec![PathBuf::from("/projects/ws"), PathBuf::from("/projects/ws/nested/inner")],
         surroundings: Surroundings {
             home: Some(PathBuf::from("/home/me")),
-            data_dir: Some(PathBuf::from("/work/ws/nod-data")),
+            data_dir: Some(PathBuf::from("/projects/ws/nod-data")),
             platform: Platform::Linux,
         },
         targets: vec![target],
@@ -141,8 +141,8 @@ fn a_change_of_nobody_knows_what_is_always_asked() {
 fn what_must_be_asked_is_asked_in_every_mode_and_by_no_rule_answered() {
     let other_mount = |target| TargetFacts { other_mount: true, ..target };
     for (access, target, expected) in [
-        (Access::Read, outside("/work/other/a.md"), "ask Outside"),
-        (Access::Read, outside("/work/other/passwords.md"), "ask Outside,SuspiciousName"),
+        (Access::Read, outside("/projects/other/a.md"), "ask Outside"),
+        (Access::Read, outside("/projects/other/passwords.md"), "ask Outside,SuspiciousName"),
         (Access::Read, inside("password.rs"), "ask SuspiciousName"),
         (Access::Read, inside_via("link.rs", "password.rs"), "ask SuspiciousName"),
         (Access::Read, inside(".e\u{200B}nv"), "ask HiddenCharacters"),
@@ -184,10 +184,10 @@ fn what_is_denied_is_denied_in_every_mode_and_by_no_rule_allowed() {
         (delete, outside("/etc/passwd"), "PATH_OUT_OF_SCOPE"),
         (read, outside("/home/me/.ssh/id_rsa"), "BLOCKED_PATH_DENIED"),
         (read, outside("/etc/passwd"), "BLOCKED_PATH_DENIED"),
-        (write, outside("/work/other/a.md"), "PATH_OUT_OF_SCOPE"),
-        (delete, outside("/work/other/a.md"), "PATH_OUT_OF_SCOPE"),
-        (Access::Execute, outside("/work/other"), "PATH_OUT_OF_SCOPE"),
-        (read, outside("/work/other/.env"), "SENSITIVE_PATH_DENIED"),
+        (write, outside("/projects/other/a.md"), "PATH_OUT_OF_SCOPE"),
+        (delete, outside("/projects/other/a.md"), "PATH_OUT_OF_SCOPE"),
+        (Access::Execute, outside("/projects/other"), "PATH_OUT_OF_SCOPE"),
+        (read, outside("/projects/other/.env"), "SENSITIVE_PATH_DENIED"),
         (read, inside(".env"), "SENSITIVE_PATH_DENIED"),
         (read, inside_via("notes.md", ".env"), "SENSITIVE_PATH_DENIED"),
         (read, inside_via(".env", "notes.md"), "SENSITIVE_PATH_DENIED"),
@@ -245,7 +245,7 @@ fn hard_links_are_shown_and_ask_nothing_by_themselves() {
 fn a_lifted_file_is_read_like_any_other_in_an_allowed_folder_only() {
     let lifted = |target| TargetFacts { lifted: true, ..target };
     assert_eq!(decided(&facts(Access::Read, ConfirmMode::Changes, lifted(inside(".env"))), &[]), "allow mode");
-    let outside = lifted(outside("/work/other/.env"));
+    let outside = lifted(outside("/projects/other/.env"));
     assert_eq!(decided(&facts(Access::Read, ConfirmMode::Changes, outside), &[]), "SENSITIVE_PATH_DENIED");
     let blocked = lifted(inside(".ssh/id_rsa"));
     assert_eq!(decided(&facts(Access::Read, ConfirmMode::Changes, blocked), &[]), "BLOCKED_PATH_DENIED");
@@ -254,7 +254,7 @@ fn a_lifted_file_is_read_like_any_other_in_an_allowed_folder_only() {
 #[test]
 fn of_several_paths_the_worst_counts() {
     let mut call = facts(Access::Read, ConfirmMode::Automatic, inside("a.md"));
-    call.targets.push(outside("/work/other/a.md"));
+    call.targets.push(outside("/projects/other/a.md"));
     assert_eq!(decided(&call, &[]), "ask Outside");
     call.targets.push(inside(".env"));
     assert_eq!(decided(&call, &[]), "SENSITIVE_PATH_DENIED");
@@ -272,7 +272,7 @@ fn commands_are_judged_before_anybody_is_asked() {
         RuleScope::ExactCall {
             tool: "run_command".to_owned(),
             args_hash: "hash".to_owned(),
-            target: "/work/ws".to_owned(),
+            target: "/projects/ws".to_owned(),
         },
     );
     let broad = everywhere(RuleEffect::Allow, "run_command");
@@ -298,7 +298,7 @@ fn the_persons_denial_is_below_the_built_in_and_above_all_else() {
     let allow = everywhere(RuleEffect::Allow, "read_file");
     let deny = rule(
         RuleEffect::Deny,
-        RuleScope::File { tool: "read_file".to_owned(), root: PathBuf::from("/work/ws"), file: "a.md".to_owned() },
+        RuleScope::File { tool: "read_file".to_owned(), root: PathBuf::from("/projects/ws"), file: "a.md".to_owned() },
     );
     let rules = [allow, deny];
     for mode in MODES {

@@ -75,7 +75,7 @@ fn relative_paths_start_at_the_first_folder_and_never_leave_it() {
             ("../a\0b", "PATH_INVALID"),
             (".env\0.txt", "PATH_INVALID"),
         ],
-        &["/work/ws", "/work/other"],
+        &["/projects/ws", "/projects/other"],
         &linux(),
     );
 }
@@ -83,7 +83,7 @@ fn relative_paths_start_at_the_first_folder_and_never_leave_it() {
 #[test]
 fn lengths_are_judged_before_the_disk() {
     let surroundings = linux();
-    let roots = ["/work/ws"];
+    let roots = ["/projects/ws"];
     assert_eq!(judged(&"a".repeat(255), &roots, &surroundings), format!("0:{}", "a".repeat(255)));
     assert_eq!(judged(&"a".repeat(256), &roots, &surroundings), "PATH_INVALID");
     assert_eq!(judged(&"a/".repeat(2048), &roots, &surroundings), format!("0:{}", vec!["a"; 2048].join("/")));
@@ -97,24 +97,24 @@ fn lengths_are_judged_before_the_disk() {
 fn absolute_paths_find_the_innermost_folder_part_by_part() {
     check(
         &[
-            ("/work/ws/a.txt", "0:a.txt"),
-            ("/work/ws", "0:"),
-            ("/work/ws/", "0:"),
-            ("//work///ws/./a.txt", "0:a.txt"),
-            ("/work/ws/sub/../a.txt", "0:a.txt"),
-            ("/work/ws/inner/a.txt", "1:a.txt"),
-            ("/work/ws/inner", "1:"),
-            ("/work/ws/inner2/a.txt", "0:inner2/a.txt"),
-            ("/work/ws2/a.txt", "outside /work/ws2/a.txt"),
-            ("/work/w", "outside /work/w"),
-            ("/work/WS/a.txt", "outside /work/WS/a.txt"),
-            ("/work", "outside /work"),
+            ("/projects/ws/a.txt", "0:a.txt"),
+            ("/projects/ws", "0:"),
+            ("/projects/ws/", "0:"),
+            ("//projects///ws/./a.txt", "0:a.txt"),
+            ("/projects/ws/sub/../a.txt", "0:a.txt"),
+            ("/projects/ws/inner/a.txt", "1:a.txt"),
+            ("/projects/ws/inner", "1:"),
+            ("/projects/ws/inner2/a.txt", "0:inner2/a.txt"),
+            ("/projects/ws2/a.txt", "outside /projects/ws2/a.txt"),
+            ("/projects/w", "outside /projects/w"),
+            ("/projects/WS/a.txt", "outside /projects/WS/a.txt"),
+            ("/projects", "outside /projects"),
             ("/", "outside /"),
-            ("/work/ws/../../etc/passwd", "BLOCKED_PATH_DENIED"),
-            ("/work/ws/../other/a.txt", "outside /work/other/a.txt"),
-            ("/../../work/x", "outside /work/x"),
+            ("/projects/ws/../../etc/passwd", "BLOCKED_PATH_DENIED"),
+            ("/projects/ws/../other/a.txt", "outside /projects/other/a.txt"),
+            ("/../../projects/x", "outside /projects/x"),
         ],
-        &["/work/ws", "/work/ws/inner"],
+        &["/projects/ws", "/projects/ws/inner"],
         &linux(),
     );
 }
@@ -126,7 +126,7 @@ fn without_a_folder_only_absolute_paths_have_a_meaning() {
             ("a.txt", "PATH_OUT_OF_SCOPE"),
             (".", "PATH_OUT_OF_SCOPE"),
             ("../a.txt", "PATH_OUT_OF_SCOPE"),
-            ("/work/a.txt", "outside /work/a.txt"),
+            ("/projects/a.txt", "outside /projects/a.txt"),
             ("a\0", "PATH_INVALID"),
         ],
         &[],
@@ -155,7 +155,7 @@ fn the_home_folder_is_reached_by_tilde_and_slash_only() {
         &linux(),
     );
     let nowhere = Surroundings { home: None, ..linux() };
-    assert_eq!(judged("~/x", &["/work/ws"], &nowhere), "PATH_OUT_OF_SCOPE");
+    assert_eq!(judged("~/x", &["/projects/ws"], &nowhere), "PATH_OUT_OF_SCOPE");
 }
 
 #[test]
@@ -201,22 +201,22 @@ fn a_chosen_folder_never_opens_what_is_blocked_in_it() {
 
 #[test]
 fn the_folder_that_the_person_chose_is_not_judged_by_its_name() {
-    check(&[("a.md", "0:a.md"), ("/work/secrets/a.md", "0:a.md")], &["/work/secrets"], &linux());
+    check(&[("a.md", "0:a.md"), ("/projects/secrets/a.md", "0:a.md")], &["/projects/secrets"], &linux());
 }
 
 #[test]
 fn a_lifted_file_passes_and_no_other() {
-    let roots = [PathBuf::from("/work/ws")];
-    let lifted = [PathBuf::from("/work/ws/.env")];
+    let roots = [PathBuf::from("/projects/ws")];
+    let lifted = [PathBuf::from("/projects/ws/.env")];
     let inside =
         |name: &str| Lexical::Inside { root: 0, relative: RelPath::from_parts(vec![name.to_owned()]).unwrap() };
     assert_eq!(lexical(".env", &roots, &lifted, &linux()), Ok(inside(".env")));
-    assert_eq!(lexical("/work/ws/sub/../.env", &roots, &lifted, &linux()), Ok(inside(".env")));
-    for given in [".env.local", "sub/.env", "/work/ws2/.env"] {
+    assert_eq!(lexical("/projects/ws/sub/../.env", &roots, &lifted, &linux()), Ok(inside(".env")));
+    for given in [".env.local", "sub/.env", "/projects/ws2/.env"] {
         assert_eq!(lexical(given, &roots, &lifted, &linux()).unwrap_err().code, Code::SensitivePathDenied, "{given}");
     }
     // Outside of the allowed folders nothing can be lifted.
-    assert_eq!(lexical("/work/ws/.env", &[], &lifted, &linux()).unwrap_err().code, Code::SensitivePathDenied);
+    assert_eq!(lexical("/projects/ws/.env", &[], &lifted, &linux()).unwrap_err().code, Code::SensitivePathDenied);
     // What is blocked cannot be lifted.
     let lifted = [PathBuf::from("/home/me/.ssh/id_rsa")];
     let roots = [PathBuf::from("/home/me")];
@@ -310,7 +310,7 @@ fn windows_forms_are_read_as_windows_reads_them() {
 
 #[test]
 fn refusals_of_a_kind_are_the_same_byte_for_byte() {
-    let roots = [PathBuf::from("/work/ws")];
+    let roots = [PathBuf::from("/projects/ws")];
     let refusal = |given: &str| lexical(given, &roots, &[], &linux()).unwrap_err();
     assert_eq!(refusal("../outside.txt"), refusal("../nope"));
     assert_eq!(refusal("missing/../../x"), refusal("src/../../x"));
@@ -331,7 +331,7 @@ fn a_name_is_one_name() {
 /// The control: joining texts, as a program without this room would, leaves the folder.
 #[test]
 fn joined_as_text_the_attack_leaves_the_folder() {
-    let joined = Path::new("/work/ws").join("sub/../../../etc/passwd");
+    let joined = Path::new("/projects/ws").join("sub/../../../etc/passwd");
     let plain = Absolute::from_path(&joined, Platform::Linux).unwrap().to_path(Platform::Linux);
     assert_eq!(plain, Path::new("/etc/passwd"));
 }
@@ -347,7 +347,7 @@ proptest! {
         surroundings in any_platform(),
     ) {
         let root = match surroundings.platform {
-            Platform::Linux | Platform::MacOs => "/work/ws",
+            Platform::Linux | Platform::MacOs => "/projects/ws",
             Platform::Windows => r"C:\work\ws",
         };
         if let Ok(Lexical::Inside { relative, .. }) = lexical(&given, &[PathBuf::from(root)], &[], &surroundings) {
@@ -363,7 +363,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(given in any::<String>(), surroundings in any_platform()) {
-        let roots = [PathBuf::from("/work/ws")];
+        let roots = [PathBuf::from("/projects/ws")];
         drop(lexical(&given, &roots, &[], &surroundings));
         drop(lexical(&given, &[], &[], &surroundings));
     }

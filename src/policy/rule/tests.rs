@@ -8,7 +8,7 @@ fn relative(path: &str) -> RelPath {
 }
 
 fn write_to(path: &str) -> CallFacts {
-    let root = PathBuf::from("/work/ws");
+    let root = PathBuf::from("/projects/ws");
     CallFacts {
         origin: Origin::Model,
         tool: "write_file".to_owned(),
@@ -50,7 +50,7 @@ fn file(root: &str, file: &str) -> RuleScope {
 fn like(folder: &str, extension: &str) -> RuleScope {
     RuleScope::FilesLike {
         tool: "write_file".to_owned(),
-        root: PathBuf::from("/work/ws"),
+        root: PathBuf::from("/projects/ws"),
         folder: folder.to_owned(),
         extension: extension.to_owned(),
     }
@@ -83,15 +83,19 @@ fn denies(scope: RuleScope, facts: &CallFacts) -> bool {
 
 #[test]
 fn proposals_go_from_narrow_to_broad() {
-    let expected =
-        [exact("/work/ws/docs/a.md"), file("/work/ws", "docs/a.md"), like("docs", "md"), everywhere("write_file")];
+    let expected = [
+        exact("/projects/ws/docs/a.md"),
+        file("/projects/ws", "docs/a.md"),
+        like("docs", "md"),
+        everywhere("write_file"),
+    ];
     assert_eq!(proposals(&write_to("docs/a.md")), expected);
     // No extension: nothing to be like.
-    let expected = [exact("/work/ws/LICENSE"), file("/work/ws", "LICENSE"), everywhere("write_file")];
+    let expected = [exact("/projects/ws/LICENSE"), file("/projects/ws", "LICENSE"), everywhere("write_file")];
     assert_eq!(proposals(&write_to("LICENSE")), expected);
     assert_eq!(proposals(&write_to(".gitignore")).len(), 3);
     // A folder is no file.
-    let expected = [exact("/work/ws/docs"), everywhere("write_file")];
+    let expected = [exact("/projects/ws/docs"), everywhere("write_file")];
     assert_eq!(proposals(&of_kind(TargetKind::Folder, write_to("docs"))), expected);
 }
 
@@ -138,7 +142,7 @@ fn nothing_is_offered_for_what_no_rule_may_cover() {
         [RuleScope::ExactCall {
             tool: "run_command".to_owned(),
             args_hash: "hash".to_owned(),
-            target: "/work/ws/a".to_owned()
+            target: "/projects/ws/a".to_owned()
         }]
     );
 }
@@ -146,14 +150,14 @@ fn nothing_is_offered_for_what_no_rule_may_cover() {
 #[test]
 fn allowing_goes_by_identity() {
     for (scope, path, is_covered) in [
-        (exact("/work/ws/a.md"), "a.md", true),
-        (exact("/work/ws/b.md"), "a.md", false),
-        (file("/work/ws", "a.md"), "a.md", true),
-        (file("/work/ws", "a.md"), "A.md", false),
-        (file("/work/ws", "a.md"), "sub/a.md", false),
-        (file("/work/ws", "a.md"), "a.md.bak", false),
-        (file("/work/ws2", "a.md"), "a.md", false),
-        (file("/work", "ws/a.md"), "a.md", false),
+        (exact("/projects/ws/a.md"), "a.md", true),
+        (exact("/projects/ws/b.md"), "a.md", false),
+        (file("/projects/ws", "a.md"), "a.md", true),
+        (file("/projects/ws", "a.md"), "A.md", false),
+        (file("/projects/ws", "a.md"), "sub/a.md", false),
+        (file("/projects/ws", "a.md"), "a.md.bak", false),
+        (file("/projects/ws2", "a.md"), "a.md", false),
+        (file("/projects", "ws/a.md"), "a.md", false),
         (like("", "md"), "a.md", true),
         (like("", "md"), "sub/a.md", false),
         (like("sub", "md"), "sub/a.md", true),
@@ -173,10 +177,10 @@ fn allowing_goes_by_identity() {
 fn denying_goes_by_whatever_may_be_meant() {
     for (scope, path, is_covered) in [
         (exact("/elsewhere"), "a.md", true),
-        (file("/work/ws", "a.md"), "A.MD", true),
-        (file("/work/ws", "a.md"), "a.md. ", true),
-        (file("/work/WS", "a.md"), "a.md", true),
-        (file("/work/ws", "a.md"), "b.md", false),
+        (file("/projects/ws", "a.md"), "A.MD", true),
+        (file("/projects/ws", "a.md"), "a.md. ", true),
+        (file("/projects/WS", "a.md"), "a.md", true),
+        (file("/projects/ws", "a.md"), "b.md", false),
         (like("Sub", "MD"), "sub/a.md", true),
         (like("sub", "md"), "sub/deep/a.md", false),
         (everywhere("write_file"), "a", true),
@@ -192,22 +196,22 @@ fn denying_goes_by_whatever_may_be_meant() {
 fn a_rule_follows_the_link_to_what_it_allows() {
     let mut through_link = write_to("link.md");
     through_link.targets[0].place = PathPlace::Inside {
-        root: PathBuf::from("/work/ws"),
+        root: PathBuf::from("/projects/ws"),
         relative: relative("link.md"),
         resolved_relative: relative("docs/real.md"),
     };
-    assert!(!allows(file("/work/ws", "link.md"), &through_link));
-    assert!(allows(file("/work/ws", "docs/real.md"), &through_link));
-    assert!(denies(file("/work/ws", "link.md"), &through_link));
-    assert!(denies(file("/work/ws", "docs/real.md"), &through_link));
+    assert!(!allows(file("/projects/ws", "link.md"), &through_link));
+    assert!(allows(file("/projects/ws", "docs/real.md"), &through_link));
+    assert!(denies(file("/projects/ws", "link.md"), &through_link));
+    assert!(denies(file("/projects/ws", "docs/real.md"), &through_link));
 }
 
 #[test]
 fn one_path_that_is_not_covered_is_enough_to_ask() {
     let mut two = write_to("a.md");
     two.targets.push(write_to("b.md").targets.remove(0));
-    assert!(!allows(file("/work/ws", "a.md"), &two));
-    assert!(denies(file("/work/ws", "a.md"), &two));
+    assert!(!allows(file("/projects/ws", "a.md"), &two));
+    assert!(denies(file("/projects/ws", "a.md"), &two));
     assert!(allows(like("", "md"), &two));
     let none = CallFacts { targets: Vec::new(), ..write_to("a") };
     assert!(!allows(everywhere("write_file"), &none));
