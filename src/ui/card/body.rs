@@ -12,7 +12,7 @@ use super::quantity::bytes;
 use super::rows::{RowTag, Rows};
 use crate::app::CallView;
 use crate::ir::{CallStatus, DiffLine, DiffTag, Preview};
-use crate::lang::Lang;
+use crate::lang::{Lang, Locale};
 use crate::ui::icon::Icon;
 
 /// Longest message over the rows, in characters.
@@ -121,7 +121,7 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
     if let Some(files) = call.scanned_files.filter(|_| record.status == CallStatus::Running) {
         body.facts.push(lang.format("card-scanned", &[("count", quantity::count(files).into())]));
     }
-    body.message = message(call);
+    body.message = message(call, lang);
     body
 }
 
@@ -302,18 +302,25 @@ fn abridged(value: &Value, rest: &mut usize) -> Value {
     }
 }
 
-/// Why it did not do what was asked.
-fn message(call: &CallView) -> Option<String> {
+/// Why it did not do what was asked. The tool's own sentence is the model's and English; elsewhere the code's text says it.
+fn message(call: &CallView, lang: &Lang) -> Option<String> {
     let record = &call.record;
     let failure = record.result.as_ref().filter(|result| !result.success).and_then(|result| {
         let code = result.code().map(|code| format!(" ({code})")).unwrap_or_default();
-        result.error.as_ref().map(|error| format!("{error}{code}"))
+        let key = result.code().map(code_key).filter(|_| lang.locale() != Locale::English);
+        let sentence = key.as_deref().map_or(result.error.as_deref(), |key| Some(lang.text(key)));
+        sentence.map(|sentence| format!("{sentence}{code}"))
     });
     let reason = record.reason.as_ref().filter(|reason| !reason.trim().is_empty()).map(|reason| format!("“{reason}”"));
     let parse = record.call.parse_error.clone();
     let parts: Vec<String> = [failure, parse, reason].into_iter().flatten().collect();
     let text: String = parts.join(" ").chars().take(MESSAGE_CHARACTERS).collect();
     (!text.is_empty()).then(|| crate::policy::escape(&text, true).into_owned())
+}
+
+/// `PATH_NOT_FOUND` → `code-path-not-found`.
+fn code_key(code: &str) -> String {
+    format!("code-{}", code.to_ascii_lowercase().replace('_', "-"))
 }
 
 fn text_at<'value>(value: &'value Value, key: &str) -> Option<&'value str> {
@@ -425,6 +432,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::ir::Code;
+
+    #[test]
+    fn every_code_has_its_sentence_in_both_languages() {
+        for locale in [Locale::English, Locale::Chinese] {
+            let lang = Lang::new(locale);
+            for code in Code::ALL {
+                let key = code_key(code.as_str());
+                assert_ne!(lang.text(&key), key, "{locale:?}");
+            }
+        }
+    }
+
     use crate::ir::{CallId, CallRecord, SessionId, ToolCall, ToolResult, UnixMs};
     use crate::lang::Locale;
 
