@@ -103,6 +103,15 @@ pub struct ExecArgs {
     /// The tools that may be used, by name with commas between; `none` for none
     #[arg(long, value_name = "LIST")]
     pub tools: Option<String>,
+    /// Who answers when the provider cannot
+    #[arg(long, value_name = "ID", requires = "fallback_model")]
+    pub fallback_provider: Option<String>,
+    /// The model that answers then
+    #[arg(long, value_name = "MODEL", requires = "fallback_provider")]
+    pub fallback_model: Option<String>,
+    /// Another address of that provider
+    #[arg(long, value_name = "URL", requires = "fallback_provider")]
+    pub fallback_base_url: Option<String>,
     /// Ask for the whole answer at once
     #[arg(long)]
     pub no_stream: bool,

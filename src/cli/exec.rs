@@ -13,7 +13,7 @@ use crate::ir::{
 };
 use crate::lang::{Arg, Locale};
 use crate::policy::FolderConcern;
-use crate::port::{self, Command, Event, TurnEnd, TurnOptions, TurnOutcome};
+use crate::port::{self, Command, Event, Fallback, TurnEnd, TurnOptions, TurnOutcome};
 
 use super::approve;
 use super::args::{ExecArgs, GateArgs, Think};
@@ -44,6 +44,7 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
         timeout_ms: args.timeout_ms,
         tools: args.tools.as_deref().map(tool_names),
         base_url: args.base_url.clone(),
+        fallback: fallback(args),
         ..gate_options(&args.gate)
     };
     console.stop_on_departure(engine, &id);
@@ -68,6 +69,11 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
             send(engine, Command::Stop(id.clone()), console)?;
         }
     }
+}
+
+fn fallback(args: &ExecArgs) -> Option<Fallback> {
+    let (provider, model) = (args.fallback_provider.clone()?, args.fallback_model.clone()?);
+    Some(Fallback { provider, model, base_url: args.fallback_base_url.clone() })
 }
 
 /// The engine ended before the answer: by Ctrl+C, or by itself.

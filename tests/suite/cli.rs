@@ -319,6 +319,30 @@ fn a_wrong_address_a_missing_model_and_a_server_that_is_not_there_say_what_to_do
 }
 
 #[test]
+fn where_the_provider_cannot_answer_the_fallback_does_and_is_named() {
+    let bench = Bench::new();
+    let (down, up) = (OllamaServer::start(), OllamaServer::start());
+    down.answer_with(|_, _| Reply::error(503, "server busy, please try again"));
+    up.answer(Reply::stream([text_line("Here I am."), done_line("stop")]));
+    let fallback = up.url();
+    let words = [
+        "--json",
+        "--fallback-provider",
+        "ollama",
+        "--fallback-model",
+        "qwen3:8b",
+        "--fallback-base-url",
+        &fallback,
+        "hi",
+    ];
+    let output = bench.exec(&down, &words);
+    let lines = lines(&output);
+    assert_eq!(of_type(&lines, "provider_switched").len(), 1, "{}", out(&output));
+    assert_eq!(lines.last().unwrap()["content"], "Here I am.");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
 fn folders_and_tools_that_are_not_there_are_bad_usage() {
     let bench = Bench::new();
     for words in [["--folder", "/no/such/folder"], ["--tools", "read_file,bogus"], ["--enable-tool", "bogus"]] {
