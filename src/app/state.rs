@@ -173,6 +173,7 @@ impl AppState {
                 Reaction::none()
             }
             Event::CallChanged(record) => {
+                self.offer_folder(&record, now);
                 if let Some(view) = self.view_of(&record.session.clone()) {
                     view.change_call(*record);
                 }

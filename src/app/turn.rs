@@ -1,13 +1,23 @@
 //! The running turn of a session: sending, stopping, queueing, ending.
 
-use crate::ir::{Error, MessageId, MessageRecord, Role, SessionId, State, UnixMs};
+use crate::ir::{CallRecord, Code, Error, MessageId, MessageRecord, Role, SessionId, State, ToolResult, UnixMs};
 use crate::port::{Command, TurnEnd, TurnOutcome};
 
 use super::session_view::TurnNote;
-use super::toast::Tone;
-use super::{AppState, HostAction, Panel, Reaction};
+use super::toast::{ToastAction, Tone};
+use super::{AppState, HostAction, Intent, Panel, PathPurpose, Reaction};
 
 impl AppState {
+    /// The first call that needs a folder, where there is none yet, asks for one.
+    pub(super) fn offer_folder(&mut self, record: &CallRecord, now: UnixMs) {
+        let left_scope = record.result.as_ref().and_then(ToolResult::code) == Some(Code::PathOutOfScope.as_str());
+        let has_none = self.current().is_some_and(|session| session.id == record.session && session.folders.is_empty());
+        if left_scope && has_none {
+            let add = ToastAction { key: "top-add-folder", intent: Intent::PickPath(PathPurpose::SessionFolder) };
+            self.toasts.say_with(Tone::Warn, "notice-no-folder", Vec::new(), Some(add), now);
+        }
+    }
+
     /// Whether the selected session's turn runs.
     pub fn is_running(&self) -> bool {
         self.selected.as_ref().and_then(|session| self.activity.get(session)).is_some_and(|state| state.is_running())
@@ -152,8 +162,8 @@ impl AppState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::Intent;
-    use crate::app::test_support::{message, open_state};
+    use crate::app::test_support::{message, open_state, question};
+    use crate::ir::{CallId, CallStatus};
     use crate::port::Event;
 
     const NOW: UnixMs = UnixMs(1_000);
@@ -164,6 +174,50 @@ mod tests {
 
     fn text(state: &AppState) -> &str {
         state.composer().map_or("", |composer| composer.text.as_str())
+    }
+
+    fn failed_call(code: Code) -> CallRecord {
+        let result = ToolResult {
+            tool_call_id: CallId::new("c"),
+            tool_name: "read_file".to_owned(),
+            result: serde_json::json!({"success": false, "code": code.as_str()}),
+            summary: None,
+            success: false,
+            error: Some("no".to_owned()),
+            duration_ms: 0,
+            timestamp: NOW,
+        };
+        CallRecord {
+            call: question("q").call,
+            session: SessionId::new("s"),
+            message: None,
+            status: CallStatus::Denied,
+            args_hash: String::new(),
+            target: None,
+            verdict: None,
+            decider: None,
+            reason: None,
+            preview: None,
+            result: Some(result),
+            created_at: NOW,
+            started_at: None,
+            finished_at: None,
+        }
+    }
+
+    #[test]
+    fn the_first_call_that_needs_a_folder_offers_to_add_one_and_only_where_there_is_none() {
+        let offers = |folders: &[&str], code| {
+            let mut state = open_state();
+            let view = state.view.as_mut().unwrap();
+            view.session.folders = folders.iter().map(|folder| (*folder).to_owned()).collect();
+            state.on_event(Event::CallChanged(Box::new(failed_call(code))), NOW);
+            let intent = state.toasts.shown.first().and_then(|toast| toast.action.clone()).map(|action| action.intent);
+            intent == Some(Intent::PickPath(PathPurpose::SessionFolder))
+        };
+        assert!(offers(&[], Code::PathOutOfScope));
+        assert!(!offers(&["/projects"], Code::PathOutOfScope));
+        assert!(!offers(&[], Code::PathNotFound));
     }
 
     #[test]

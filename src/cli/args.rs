@@ -40,7 +40,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Task {
     /// Say something to a model and see the turn to its end
-    Exec(ExecArgs),
+    Exec(Box<ExecArgs>),
     /// Run one tool call through the same gate that models go through
     Tool(ToolArgs),
     /// List the tools with schema, risk and state

@@ -17,6 +17,7 @@ notice-engine-busy = Too much at once: this was not taken. Try again in a moment
 notice-setting-refused = This setting does not take that value.
 notice-attach-unreadable = { $name } cannot be read
 notice-attach-large = { $name } is too large to attach
+notice-no-folder = No folder is allowed in this chat yet. Add one, and the files in it can be read.
 notice-open-failed = No program on this computer opens { $path }
 notice-attach-binary = { $name } is neither text nor an image that models take
 
