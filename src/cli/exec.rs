@@ -6,7 +6,7 @@ use std::path::Path;
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use crate::engine::{Handle, Inbox, folder_concern, only_model, tool_definitions};
+use crate::engine::{Handle, Inbox, folder_concern, only_model, provider_ids, tool_definitions};
 use crate::ir::{
     CallRecord, CallStatus, Decider, Error, FinishReason, Image, MessageRecord, MessageStatus, Session, SessionId,
     StreamBody, ThinkingLevel, Verdict,
@@ -34,6 +34,11 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
     };
     let images = args.image.iter().map(|path| image(path, console)).collect::<Result<Vec<_>, _>>()?;
     let session = session(args, engine, inbox, console)?;
+    let providers = provider_ids();
+    if !session.provider.is_empty() && !providers.contains(&session.provider) {
+        let args = [("id", Arg::from(session.provider.as_str())), ("known", Arg::from(providers.join(", ")))];
+        return Err(console.say("cli-no-provider", &args));
+    }
     if session.model.is_empty() {
         return Err(console.say("cli-no-model", &[]));
     }
@@ -54,6 +59,7 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
         let Some(event) = inbox.wait() else { return ended(engine, console) };
         match event {
             Event::ConfirmAsked(request) if request.session == id => {
+                printer.break_line(console);
                 if args.json {
                     console.data(&json!({"type": "confirm_asked", "request": &*request}).to_string());
                 }

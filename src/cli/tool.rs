@@ -30,9 +30,12 @@ pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut
         console.problem(&problem);
         return Ok(Exit::Usage);
     }
-    // All calls of the command line are recorded in one session of that name.
+    // All calls of the command line are recorded in one session of that name; beside a window, where several may run at
+    // once, in one each.
     let mut session = engine.new_session();
-    session.id = SessionId::new(COMMAND_LINE);
+    if !console.is_handed_over() {
+        session.id = SessionId::new(COMMAND_LINE);
+    }
     session.title = console.say("cli-command-line", &[]);
     session.folders = folders(&args.gate, console);
     let call = ToolCall {

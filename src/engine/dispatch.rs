@@ -152,12 +152,15 @@ impl Dispatcher {
             Command::EditMessage { session, message, text } => {
                 self.must_be_idle(&session)?;
                 let images = session::before(&shared, &session, &message).await?;
+                // Front ends leave the old branch before the new one grows.
+                self.transcript(&session).open().await?;
                 self.begin(&session, Begin::Say { text, images }, TurnOptions::default());
                 Ok(())
             }
             Command::Regenerate { session, message } => {
                 self.must_be_idle(&session)?;
                 let rounds_done = session::step_back(&shared, &session, &message).await?;
+                self.transcript(&session).open().await?;
                 self.begin(&session, Begin::Answer { rounds_done }, TurnOptions::default());
                 Ok(())
             }
@@ -319,6 +322,7 @@ impl Dispatcher {
             return Ok(());
         }
         let rounds_done = session::pick_up(&self.shared, id).await?;
+        self.transcript(id).open().await?;
         self.begin(id, Begin::Answer { rounds_done }, TurnOptions::default());
         Ok(())
     }

@@ -20,6 +20,11 @@ pub fn folder_concern(folder: &Path) -> Option<FolderConcern> {
     policy::folder_concern(folder, &surroundings)
 }
 
+/// The ids of the providers that there are.
+pub fn provider_ids() -> Vec<String> {
+    crate::provider::catalog().iter().map(|preset| preset.id.to_owned()).collect()
+}
+
 /// The model of a provider that has only ever one (the built-in guide).
 pub fn only_model(provider: &str) -> Option<&'static str> {
     crate::provider::catalog().iter().find(|preset| preset.id == provider)?.only_model

@@ -179,9 +179,15 @@ impl Transcript {
 
     /// Reports the rules after one was made or revoked, and has waiting calls judged anew.
     pub(super) async fn show_rules(&self) -> Result<(), Fault> {
+        self.report_rules().await?;
+        self.rules_changed.send_modify(|version| *version += 1);
+        Ok(())
+    }
+
+    /// Reports the rules with their hits.
+    pub(super) async fn report_rules(&self) -> Result<(), Fault> {
         let rules = self.shared.store.rules(&self.id).await?;
         self.shared.publish(Event::RulesChanged { session: self.id.clone(), rules }).await;
-        self.rules_changed.send_modify(|version| *version += 1);
         Ok(())
     }
 

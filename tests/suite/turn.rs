@@ -129,6 +129,9 @@ fn an_edited_message_makes_a_branch_and_the_old_one_stays_reachable() {
     let asked = opened(&mut desk).remove(0);
     let session = desk.session.clone();
     desk.send(Command::EditMessage { session: session.clone(), message: asked.id, text: "edited".into() });
+    // A front end leaves the old branch before the new one grows: it must never show both, one under the other.
+    let shown = desk.until(|event| matches!(event, Event::SessionOpened { .. } | Event::MessageChanged(_)));
+    assert!(matches!(&shown, Event::SessionOpened { messages, .. } if messages.is_empty()), "{shown:?}");
     desk.turn_end();
     let branch = opened(&mut desk);
     assert_eq!((branch[0].message.content.as_str(), branch[0].version), ("edited", (2, 2)));
@@ -145,6 +148,8 @@ fn a_regenerated_answer_is_a_second_version() {
     desk.turn_end();
     let answer = opened(&mut desk).pop().unwrap();
     desk.send(Command::Regenerate { session: desk.session.clone(), message: answer.id });
+    let shown = desk.until(|event| matches!(event, Event::SessionOpened { .. } | Event::MessageChanged(_)));
+    assert!(matches!(&shown, Event::SessionOpened { messages, .. } if messages.len() == 1), "{shown:?}");
     desk.turn_end();
     let answer = opened(&mut desk).pop().unwrap();
     assert_eq!((answer.message.content.as_str(), answer.version), ("two", (2, 2)));

@@ -6,6 +6,7 @@ cli-no-window = This build has no window. `nod --help` shows what it can do.
 cli-no-display = The window cannot be opened here: { $detail }. It needs a display (DISPLAY or WAYLAND_DISPLAY) with OpenGL. Without one, use the command line: `nod --help`.
 cli-handover-broken = The running Nod took this command and ended before it answered ({ $detail }). Look at its result before you try again.
 cli-no-model = No model is chosen. Say --model NAME (`nod models` lists Ollama's), or try the built-in guide: --provider guide.
+cli-no-provider = There is no provider named { $id }. Choose one of: { $known }.
 cli-no-such-tool = There is no tool named { $tool }. `nod tools` lists them.
 cli-folder-blocked = Closed to tools whatever you allow: { $path }
 cli-folder-wide = This folder is very wide; what is closed to tools in it stays closed: { $path }

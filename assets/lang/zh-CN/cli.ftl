@@ -6,6 +6,7 @@ cli-no-window = 此版本不含窗口。用 `nod --help` 查看可用的命令�
 cli-no-display = 无法在此打开窗口：{ $detail }。窗口需要支持 OpenGL 的图形显示（DISPLAY 或 WAYLAND_DISPLAY）。没有显示时请使用命令行：`nod --help`。
 cli-handover-broken = 正在运行的 Nod 接收了这条命令，但还没答复就结束了（{ $detail }）。请先查看结果，再决定是否重试。
 cli-no-model = 还没有选择模型。请用 --model 指定名称（`nod models` 可列出 Ollama 的模型），或试试内置向导：--provider guide。
+cli-no-provider = 没有名为 { $id } 的模型服务。可选：{ $known }。
 cli-no-such-tool = 没有名为 { $tool } 的工具。用 `nod tools` 查看全部。
 cli-folder-blocked = 无论如何允许，工具都不能访问：{ $path }
 cli-folder-wide = 这个目录范围很大；其中禁止工具访问的部分仍然禁止：{ $path }

@@ -115,6 +115,9 @@ pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {
     if let Err(error) = caller.shared.store.count_rule_hit(rule).await {
         tracing::warn!(%error, "a rule's hit was not counted");
     }
+    if caller.transcript.report_rules().await.is_err() {
+        tracing::warn!("the rules could not be read anew");
+    }
 }
 
 /// Runs what may block on the disk off the engine's own threads. A panic there is a failure of this call alone.

@@ -148,15 +148,19 @@ fn rule_card(ui: &mut Ui, scene: &mut Scene<'_>, rule: &Rule) {
                 let hits = i64::try_from(rule.hits).unwrap_or(i64::MAX);
                 let facts = scene.lang.format(made, &[("hits", Arg::Number(hits))]);
                 ui.label(theme.rich(facts, Type::Meta, colors.dim));
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let name = scene.lang.format("panel-revoke-name", &[("rule", Arg::from(sentence.as_str()))]);
-                    let revoke = Button::ghost(scene.lang.text("panel-revoke")).small().name(&name);
-                    if ui.add(revoke).clicked() {
-                        // The button goes with its rule: the keyboard goes back to the message.
-                        ui.memory_mut(|memory| memory.request_focus(composer::message_id()));
-                        scene.push(Intent::RevokeRule(rule.id.clone()));
-                    }
-                });
+                ui.allocate_ui_with_layout(
+                    vec2(ui.available_width(), size::ROW),
+                    Layout::right_to_left(Align::Center),
+                    |ui| {
+                        let name = scene.lang.format("panel-revoke-name", &[("rule", Arg::from(sentence.as_str()))]);
+                        let revoke = Button::ghost(scene.lang.text("panel-revoke")).small().name(&name);
+                        if ui.add(revoke).clicked() {
+                            // The button goes with its rule: the keyboard goes back to the message.
+                            ui.memory_mut(|memory| memory.request_focus(composer::message_id()));
+                            scene.push(Intent::RevokeRule(rule.id.clone()));
+                        }
+                    },
+                );
             });
         });
 }
