@@ -224,8 +224,14 @@ impl AppState {
                 self.pull_progressed(provider, model, status, (completed_bytes, total_bytes), is_done, error, now)
             }
             Event::SettingsChanged(settings) => {
+                let is_elsewhere = self.settings.models.ollama_url != settings.models.ollama_url;
                 self.settings = *settings;
-                Reaction::none()
+                if !is_elsewhere {
+                    return Reaction::none();
+                }
+                // Another address is another list of models.
+                self.models.refresh(None);
+                Command::RefreshModels { provider: None }.into()
             }
             Event::SearchFound { number, hits } => {
                 self.search.found(number, hits);

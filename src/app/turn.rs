@@ -221,6 +221,18 @@ mod tests {
     }
 
     #[test]
+    fn another_address_of_the_models_is_asked_for_its_models() {
+        let mut state = open_state();
+        let mut settings = state.settings.clone();
+        settings.general.show_sidebar = !settings.general.show_sidebar;
+        let quiet = state.on_event(Event::SettingsChanged(Box::new(settings.clone())), NOW);
+        assert_eq!(quiet.commands, []);
+        settings.models.ollama_url = "http://127.0.0.1:1234".to_owned();
+        let asked = state.on_event(Event::SettingsChanged(Box::new(settings)), NOW);
+        assert_eq!(asked.commands, [Command::RefreshModels { provider: None }]);
+    }
+
+    #[test]
     fn sending_empties_the_box_and_the_kept_draft_goes_only_when_the_engine_has_the_text() {
         let mut state = open_state();
         typed(&mut state, "hello ");
