@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::ir::{Clock, Error, ErrorCode};
 use crate::port::Settings;
-use crate::provider::{Provider, ProviderConfig, ProviderKind, connect};
+use crate::provider::{Provider, ProviderConfig, ProviderKind, catalog, connect};
+
+use super::lookup::provider_ids;
 
 /// Where the engine gets its providers. Tests bring their own.
 pub trait ProviderSource: Send + Sync {
@@ -27,19 +29,18 @@ pub struct ConfiguredProviders {
 
 impl ProviderSource for ConfiguredProviders {
     fn ids(&self, _: &Settings) -> Vec<String> {
-        vec!["ollama".into(), "guide".into()]
+        provider_ids()
     }
 
     fn provider(&self, id: &str, base_url: Option<&str>, settings: &Settings) -> Result<Arc<dyn Provider>, Error> {
-        let kind = match id {
-            "ollama" => ProviderKind::Ollama,
-            "guide" => ProviderKind::Guide,
-            "" => return Err(Error::new(ErrorCode::ModelNotFound, "No model is chosen. Choose one first.")),
-            _ => {
-                let words = format!("There is no provider named {id}. Choose one of: ollama, guide.");
-                return Err(Error::new(ErrorCode::ModelNotFound, words));
-            }
+        if id.is_empty() {
+            return Err(Error::new(ErrorCode::ModelNotFound, "No model is chosen. Choose one first."));
+        }
+        let Some(preset) = catalog().iter().find(|preset| preset.id == id) else {
+            let words = format!("There is no provider named {id}. Choose one of: {}.", provider_ids().join(", "));
+            return Err(Error::new(ErrorCode::ModelNotFound, words));
         };
+        let kind = preset.kind;
         let config = ProviderConfig {
             id: id.to_owned(),
             kind,
