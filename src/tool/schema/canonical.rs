@@ -12,7 +12,7 @@ pub fn canonical(value: &Value) -> String {
 
 /// SHA-256 of the canonical form, hex.
 pub fn args_hash(value: &Value) -> String {
-    format!("{:x}", Sha256::digest(canonical(value).as_bytes()))
+    hex::encode(Sha256::digest(canonical(value).as_bytes()))
 }
 
 fn write(value: &Value, text: &mut String) {
