@@ -12,6 +12,7 @@ pub mod markdown;
 pub mod modal;
 pub mod panel;
 pub mod picture;
+pub mod safe_text;
 pub mod scene;
 pub mod sentence;
 pub mod settings;

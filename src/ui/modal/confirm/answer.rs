@@ -1,0 +1,155 @@
+//! The answers: what the buttons, the keys and the field of a refusal mean. Plain Enter and Space never approve.
+
+use egui::{Align, Event, Id, Key, Layout, Modifiers, Response, Ui};
+
+use crate::app::Intent;
+use crate::port::ConfirmRequest;
+use crate::ui::icon::Icon;
+use crate::ui::modal;
+use crate::ui::scene::{Scene, take_key};
+use crate::ui::theme::space;
+use crate::ui::widget::{Button, TextField, menu};
+
+use super::{ConfirmView, rule};
+
+/// Keys of this frame that mean something here.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pressed {
+    pub(super) ctrl_enter: bool,
+    pub(super) is_composing: bool,
+}
+
+impl Pressed {
+    /// Taken before anything with the keyboard sees them: a focused button would take Enter for a click.
+    pub(super) fn take(ui: &Ui, is_composing: bool) -> Self {
+        let writes_reason = ui.memory(|memory| memory.has_focus(reason_id()));
+        Self { ctrl_enter: !writes_reason && takes_ctrl_enter(ui) && !is_composing, is_composing }
+    }
+}
+
+/// The field of a refusal.
+fn reason_id() -> Id {
+    Id::unique("deny reason")
+}
+
+pub(super) fn reason_field(
+    ui: &mut Ui,
+    scene: &mut Scene<'_>,
+    confirm: &mut ConfirmView,
+    request: &ConfirmRequest,
+    is_composing: bool,
+) {
+    let Some(reason) = &mut confirm.reason else { return };
+    ui.add_space(space::M);
+    let id = reason_id();
+    let has_focus = ui.memory(|memory| memory.has_focus(id));
+    let mut sends = false;
+    if has_focus && !is_composing {
+        // Here Ctrl+Enter must not approve: it sends the refusal that is being typed.
+        sends = take_key(ui, Modifiers::NONE, Key::Enter)
+            || take_key(ui, Modifiers::COMMAND, Key::Enter)
+            || take_key(ui, Modifiers { ctrl: true, ..Modifiers::COMMAND }, Key::Enter);
+    }
+    let mut stops = false;
+    ui.horizontal(|ui| {
+        let stop_text = scene.lang.text("confirm-deny-stop");
+        let send_text = scene.lang.text("confirm-send-denial");
+        let width = ui.available_width() - 232.0;
+        let name = scene.lang.text("confirm-reason-field");
+        let hint = scene.lang.text("confirm-reason-hint");
+        let field = ui.add(TextField::new(reason, name).hint(hint).width(width.max(120.0)).id(id));
+        if std::mem::take(&mut confirm.wants_focus) {
+            field.request_focus();
+        }
+        sends |= ui.add(Button::secondary(send_text)).clicked();
+        stops = ui.add(Button::danger(stop_text)).clicked();
+    });
+    if sends {
+        let intent = Intent::Deny { confirm: request.id.clone(), reason: reason.trim().to_owned() };
+        scene.push(intent);
+    }
+    if stops {
+        scene.push(Intent::DenyAndStop(request.id.clone()));
+    }
+}
+
+/// Whether a control that approves was worked by anything but plain Enter or Space.
+pub(super) fn approves(ui: &Ui, response: &Response) -> bool {
+    response.clicked()
+        && !ui.input(|input| {
+            input
+                .events
+                .iter()
+                .any(|event| matches!(event, Event::Key { key: Key::Enter | Key::Space, pressed: true, .. }))
+        })
+}
+
+fn takes_ctrl_enter(ui: &Ui) -> bool {
+    take_key(ui, Modifiers::COMMAND, Key::Enter)
+        || take_key(ui, Modifiers { ctrl: true, ..Modifiers::COMMAND }, Key::Enter)
+}
+
+pub(super) fn foot(
+    ui: &mut Ui,
+    scene: &mut Scene<'_>,
+    confirm: &mut ConfirmView,
+    request: &ConfirmRequest,
+    pressed: Pressed,
+) -> Option<Intent> {
+    let lang = scene.lang;
+    let is_open = scene.state.confirms.is_open(scene.now);
+    let mut chosen = None;
+    let theme = scene.theme;
+    modal::foot(ui, theme, |ui| {
+        let deny = ui.add(Button::secondary(lang.text("confirm-deny")).shortcut("Esc"));
+        if confirm.reason.is_none()
+            && (std::mem::take(&mut confirm.wants_focus) || ui.memory(|m| m.focused().is_none()))
+        {
+            deny.request_focus();
+        }
+        if deny.clicked() {
+            chosen = Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
+        }
+        let why = ui.add(Button::ghost(lang.text("confirm-deny-why")));
+        if why.clicked() {
+            confirm.reason = if confirm.reason.is_some() { None } else { Some(String::new()) };
+            confirm.wants_focus = true;
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let allow = ui.add(Button::primary(lang.text("confirm-allow-once")).shortcut("Ctrl ⏎"));
+            if approves(ui, &allow) {
+                chosen = Some(Intent::AllowOnce(request.id.clone()));
+            }
+            if !request.rule_proposals.is_empty() {
+                let button = Button::secondary(lang.text("confirm-allow-session")).trailing(Icon::ChevronDown);
+                let button = ui.add(button);
+                let opened = menu(&button, 420.0, |ui| rule::rules(ui, scene, request, pressed));
+                if let Some(intent) = opened.and_then(|opened| opened.inner) {
+                    chosen = Some(intent);
+                }
+            }
+        });
+    });
+    if chosen.is_none() && !pressed.is_composing {
+        chosen = keys(ui, confirm, request, pressed);
+    }
+    if !is_open {
+        // The guard itself is in the state; here it only keeps early keys from falling through to anything else.
+        ui.ctx().request_repaint_after_secs(0.1);
+    }
+    chosen
+}
+
+fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest, pressed: Pressed) -> Option<Intent> {
+    if egui::Popup::is_any_open(ui.ctx()) {
+        return None;
+    }
+    if take_key(ui, Modifiers::NONE, Key::Escape) {
+        if confirm.reason.take().is_some() {
+            confirm.wants_focus = true;
+            return None;
+        }
+        return Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
+    }
+    pressed.ctrl_enter.then(|| Intent::AllowOnce(request.id.clone()))
+}

@@ -1,0 +1,86 @@
+//! What the modal remembers of the question that it shows, made before the frame: drawing only reads it.
+
+use crate::app::preview::PreviewRows;
+use crate::ir::{ConfirmId, Preview};
+use crate::policy::find_deceptive;
+use crate::port::ConfirmRequest;
+
+/// Rows are made from this many bytes a frame.
+const PART_BYTES: usize = 192 * 1024;
+
+/// What the modal remembers of the question that it shows.
+#[derive(Debug, Default)]
+pub struct ConfirmView {
+    shown: Option<(ConfirmId, String)>,
+    pub(super) rows: Option<PreviewRows>,
+    /// The call's arguments as text, while they are shown.
+    pub(super) args: Option<(Preview, PreviewRows)>,
+    pub(super) columns: usize,
+    pub(super) is_wide: bool,
+    pub(super) shows_args: bool,
+    /// The words of a refusal, while they are typed.
+    pub(super) reason: Option<String>,
+    pub(super) wants_focus: bool,
+    /// Whether anything but the preview would deceive.
+    pub(super) is_deceptive: bool,
+    /// What the modal needs beside the preview, in points, as the last frame found.
+    pub(super) rest_height: f32,
+}
+
+impl ConfirmView {
+    /// Nothing is asked: all but the width is forgotten.
+    pub(super) fn forget(&mut self) {
+        *self = Self { columns: self.columns, ..Self::default() };
+    }
+
+    /// Makes more rows of the question that is shown; gives whether more are due.
+    pub fn prepare(&mut self, request: &ConfirmRequest) -> bool {
+        // The plan's hash tells a question that is asked anew from the one before.
+        let key = (request.id.clone(), format!("{}{}", request.plan_hash, request.asked_at.0));
+        if self.shown.as_ref() != Some(&key) {
+            let words = [&request.target, &request.model_words, &request.session_title, &request.model];
+            *self = Self {
+                shown: Some(key),
+                columns: self.columns,
+                wants_focus: true,
+                // Where there is nothing to preview, the arguments are all there is to read.
+                shows_args: request.preview == Preview::Nothing,
+                is_deceptive: words.iter().any(|text| !find_deceptive(text, true).is_empty())
+                    || is_deceptive_value(&request.call.args, 64 * 1024),
+                ..Self::default()
+            };
+        }
+        let columns = if self.columns == 0 { 80 } else { self.columns };
+        let rows = match self.rows.take() {
+            Some(rows) if rows.columns() == columns => self.rows.insert(rows),
+            Some(_) | None => self.rows.insert(PreviewRows::new(columns)),
+        };
+        rows.advance(&request.preview, PART_BYTES);
+        let mut is_due = !rows.is_complete;
+        if self.shows_args {
+            let (text, mut rows) = self.args.take().unwrap_or_else(|| {
+                let content = serde_json::to_string_pretty(&request.call.args).unwrap_or_default();
+                (Preview::NewFile { content }, PreviewRows::new(columns))
+            });
+            if rows.columns() != columns {
+                rows = PreviewRows::new(columns);
+            }
+            rows.advance(&text, PART_BYTES);
+            is_due |= !rows.is_complete;
+            self.args = Some((text, rows));
+        }
+        is_due
+    }
+}
+
+/// Whether any text in the arguments would deceive; long texts are in the preview and are looked at there.
+fn is_deceptive_value(value: &serde_json::Value, most_bytes: usize) -> bool {
+    match value {
+        serde_json::Value::String(text) => text.len() <= most_bytes && !find_deceptive(text, true).is_empty(),
+        serde_json::Value::Array(items) => items.iter().any(|item| is_deceptive_value(item, most_bytes)),
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .any(|(name, field)| !find_deceptive(name, false).is_empty() || is_deceptive_value(field, most_bytes)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
+    }
+}

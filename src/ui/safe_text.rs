@@ -1,0 +1,27 @@
+//! Text from elsewhere as the window draws it: every deception as a red escape. The one way from `policy::segments` to a
+//! layout, for modal, card, toast and title.
+
+use egui::Color32;
+use egui::text::LayoutJob;
+
+use crate::policy::{Segment, segments};
+
+use super::theme::{Theme, Type};
+
+/// Text with every deception as a red escape.
+pub fn safe(theme: &Theme, text: &str, kind: Type, color: Color32) -> LayoutJob {
+    let mut job = LayoutJob::default();
+    append_safe(&mut job, theme, text, kind, color);
+    job
+}
+
+/// The same, at the end of a layout.
+pub fn append_safe(job: &mut LayoutJob, theme: &Theme, text: &str, kind: Type, color: Color32) {
+    let bad = egui::TextFormat { background: theme.colors.bad_soft, ..theme.format(kind, theme.colors.bad) };
+    for segment in segments(text, true) {
+        match segment {
+            Segment::Plain(plain) => job.append(plain, 0.0, theme.format(kind, color)),
+            Segment::Escaped(escape) => job.append(&escape, 0.0, bad.clone()),
+        }
+    }
+}
