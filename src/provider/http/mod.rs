@@ -1,0 +1,147 @@
+//! The one place that builds HTTP clients: `address` says which addresses may be reached, `reply` how long each step may
+//! take and how much may come back, `problem` what went wrong. Formats and meanings belong to the adapters.
+//!
+//! https anywhere; http only to this machine or the local network, and never through a proxy; link-local addresses
+//! (cloud metadata) never, by name or by number; no redirect to another origin; no address with a password in it.
+#![expect(clippy::disallowed_methods, reason = "this is the room that builds clients")]
+
+mod address;
+mod problem;
+mod reply;
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::redirect;
+use tokio::time::timeout;
+use url::Url;
+
+pub use address::{Address, Reach};
+pub use problem::{HttpError, HttpProblem};
+pub use reply::{Reply, TimeLimits};
+
+use address::{GuardedResolver, origin_of};
+use problem::{chain, problem_of};
+
+/// Most redirects on the same origin.
+const REDIRECT_LIMIT: usize = 5;
+/// Most header lines of an answer.
+const HEADER_LIMIT: usize = 100;
+
+/// Which redirects are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redirects {
+    /// Only on the same origin: what is sent is for this server alone.
+    SameOrigin,
+    /// Also to other https addresses: nothing private is sent.
+    PublicHttps,
+}
+/// A client for one address.
+#[derive(Debug, Clone)]
+pub struct Http {
+    client: reqwest::Client,
+    base: Url,
+    origin: String,
+    /// Sent with every request: keys, versions.
+    headers: HeaderMap,
+}
+
+impl Http {
+    /// A client for `address`; paths are joined to it.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up.
+    pub fn new(address: &Address, connect: Duration, redirects: Redirects) -> Result<Self, HttpError> {
+        // Err means that a provider is installed already, which is as good.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("nod/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(connect)
+            .http1_max_headers(HEADER_LIMIT)
+            .referer(false)
+            .redirect(redirect_policy(redirects))
+            .dns_resolver(GuardedResolver { reach: address.reach() });
+        match address.reach() {
+            Reach::Loopback | Reach::Lan => builder = builder.no_proxy(),
+            Reach::Public => {}
+        }
+        if address.url().scheme() == "http" && redirects == Redirects::SameOrigin {
+            // Nothing is ever encrypted here, and reading the system's certificates takes longer than most requests.
+            let no_roots = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
+            builder = builder.tls_backend_preconfigured(no_roots.with_no_client_auth());
+        }
+        let origin = origin_of(address.url());
+        match builder.build() {
+            Ok(client) => Ok(Self { client, base: address.url().clone(), origin, headers: HeaderMap::new() }),
+            Err(error) => Err(HttpError { origin, problem: HttpProblem::Setup(chain(&error)) }),
+        }
+    }
+
+    /// The same client, sending these headers with every request. Mark keys as sensitive.
+    #[must_use]
+    pub fn with_headers(mut self, headers: HeaderMap) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Asks for `path` below the address; an empty path is the address itself.
+    ///
+    /// # Errors
+    /// When there is no answer; an answer of any status is a reply.
+    pub async fn get(&self, path: &str, limits: TimeLimits) -> Result<Reply, HttpError> {
+        let url = self.url(path)?;
+        self.send(self.client.get(url), limits).await
+    }
+
+    /// Sends JSON to `path` below the address.
+    ///
+    /// # Errors
+    /// When there is no answer; an answer of any status is a reply.
+    pub async fn post_json(&self, path: &str, body: Vec<u8>, limits: TimeLimits) -> Result<Reply, HttpError> {
+        let url = self.url(path)?;
+        self.send(self.client.post(url).header(CONTENT_TYPE, "application/json").body(body), limits).await
+    }
+
+    fn url(&self, path: &str) -> Result<Url, HttpError> {
+        self.base.join(path).map_err(|error| self.fail(HttpProblem::Refused(error.to_string())))
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder, limits: TimeLimits) -> Result<Reply, HttpError> {
+        match timeout(limits.first_byte, request.headers(self.headers.clone()).send()).await {
+            Err(_) => Err(self.fail(HttpProblem::FirstByte(limits.first_byte))),
+            Ok(Err(error)) => Err(self.fail(problem_of(&error.without_url()))),
+            Ok(Ok(response)) => Ok(Reply::new(response, limits, self.origin.clone())),
+        }
+    }
+
+    fn fail(&self, problem: HttpProblem) -> HttpError {
+        HttpError { origin: self.origin.clone(), problem }
+    }
+}
+fn redirect_policy(redirects: Redirects) -> redirect::Policy {
+    redirect::Policy::custom(move |attempt| {
+        let is_allowed = match redirects {
+            Redirects::SameOrigin => {
+                attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin())
+            }
+            Redirects::PublicHttps => {
+                Address::new(attempt.url().clone()).is_ok_and(|address| address.reach() == Reach::Public)
+            }
+        };
+        if is_allowed && attempt.previous().len() <= REDIRECT_LIMIT {
+            attempt.follow()
+        } else {
+            attempt.error(RedirectRefused)
+        }
+    })
+}
+
+/// A redirect that is not followed.
+#[derive(Debug, thiserror::Error)]
+#[error("redirected to another place")]
+struct RedirectRefused;

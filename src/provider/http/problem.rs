@@ -1,0 +1,110 @@
+//! What can go wrong between here and a server, and what it means for a person.
+
+use std::error::Error as _;
+use std::io;
+use std::time::Duration;
+
+use super::address::LookupRefused;
+use crate::ir::{Error, ErrorCode};
+
+/// What went wrong between here and the server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}: {problem}")]
+pub struct HttpError {
+    /// Scheme, host and port.
+    pub origin: String,
+    /// What.
+    pub problem: HttpProblem,
+}
+
+/// What went wrong, by kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HttpProblem {
+    #[error("{0}")]
+    Refused(String),
+    #[error("the HTTP client cannot be set up: {0}")]
+    Setup(String),
+    #[error("nothing listens there")]
+    NothingListens,
+    #[error("there is no host of that name")]
+    UnknownHost,
+    #[error("no connection: {0}")]
+    Connect(String),
+    #[error("it redirects to another place")]
+    Redirect,
+    #[error("no answer for {} seconds", .0.as_secs())]
+    FirstByte(Duration),
+    #[error("the answer stopped for {} seconds", .0.as_secs())]
+    Silent(Duration),
+    #[error("the connection broke: {0}")]
+    Broken(String),
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
+}
+
+impl From<HttpError> for Error {
+    fn from(HttpError { origin, problem }: HttpError) -> Self {
+        let (code, can_retry, provider_code, message) = match &problem {
+            HttpProblem::Refused(_) => (ErrorCode::NetworkError, false, "address_refused", "That address is not used"),
+            HttpProblem::Setup(_) => (ErrorCode::NetworkError, false, "setup", "No request could be made"),
+            HttpProblem::NothingListens => {
+                (ErrorCode::NetworkError, true, "connection_refused", "Nothing answers. Is the server running?")
+            }
+            HttpProblem::UnknownHost => {
+                (ErrorCode::NetworkError, true, "unknown_host", "The server was not found. Check the address")
+            }
+            HttpProblem::Connect(_) => {
+                (ErrorCode::NetworkError, true, "connection_failed", "No connection to the server")
+            }
+            HttpProblem::Redirect => {
+                (ErrorCode::NetworkError, false, "redirected", "The server redirects elsewhere. Check the address")
+            }
+            HttpProblem::FirstByte(_) => {
+                (ErrorCode::NetworkTimeout, true, "first_byte_timeout", "The server did not answer in time")
+            }
+            HttpProblem::Silent(_) => {
+                (ErrorCode::NetworkTimeout, true, "idle_timeout", "The server stopped in the middle of its answer")
+            }
+            HttpProblem::Broken(_) => {
+                (ErrorCode::NetworkError, true, "disconnected", "The connection broke during the answer")
+            }
+            HttpProblem::TooLarge(_) => {
+                (ErrorCode::InvalidResponse, false, "too_large", "The server's answer is too large")
+            }
+        };
+        let mut error = Self::new(code, format!("{message} ({problem}; {origin})."));
+        error.retryable = can_retry;
+        error.provider_code = Some(provider_code.into());
+        error
+    }
+}
+pub(super) fn problem_of(error: &reqwest::Error) -> HttpProblem {
+    if error.is_redirect() {
+        return HttpProblem::Redirect;
+    }
+    if !error.is_connect() {
+        return if error.is_builder() { HttpProblem::Setup(chain(error)) } else { HttpProblem::Broken(chain(error)) };
+    }
+    if causes(error).any(<dyn std::error::Error>::is::<LookupRefused>) {
+        return HttpProblem::Refused(LookupRefused.to_string());
+    }
+    if error.is_dns() {
+        return HttpProblem::UnknownHost;
+    }
+    let is_refused = causes(error)
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::ConnectionRefused);
+    if is_refused { HttpProblem::NothingListens } else { HttpProblem::Connect(chain(error)) }
+}
+
+fn causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    fn inner<'a>(cause: &&'a (dyn std::error::Error + 'static)) -> Option<&'a (dyn std::error::Error + 'static)> {
+        (**cause).source()
+    }
+    std::iter::successors(error.source(), inner)
+}
+
+/// The innermost causes say what happened; the outer ones only that it did.
+pub(super) fn chain(error: &reqwest::Error) -> String {
+    causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
+}
