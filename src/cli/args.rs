@@ -76,12 +76,16 @@ pub struct ExecArgs {
     pub prompt: Vec<String>,
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Who answers: `ollama` or `guide` (built in, no AI model); the settings' default otherwise
+    /// Who answers: `ollama`, `openai`, `deepseek`, `agnes-ai`, `anthropic`, …, `openai-compatible` (with --base-url), or
+    /// `guide` (built in, no AI model); the settings' default otherwise
     #[arg(long, value_name = "ID")]
     pub provider: Option<String>,
     /// Another address of the provider, for this turn
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
+    /// The environment variable that holds the provider's key
+    #[arg(long, value_name = "VAR")]
+    pub api_key_env: Option<String>,
     /// The model; the settings' default otherwise
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
@@ -200,6 +204,9 @@ pub struct ModelsArgs {
     /// Another address of the provider
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
+    /// The environment variable that holds the provider's key
+    #[arg(long, value_name = "VAR")]
+    pub api_key_env: Option<String>,
     /// Print JSON and nothing else
     #[arg(long)]
     pub json: bool,

@@ -49,6 +49,7 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
         timeout_ms: args.timeout_ms,
         tools: args.tools.as_deref().map(tool_names),
         base_url: args.base_url.clone(),
+        api_key_env: args.api_key_env.clone(),
         fallback: fallback(args),
         ..gate_options(&args.gate)
     };

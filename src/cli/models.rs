@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::engine::{ConfiguredProviders, ProviderSource as _, check_health, list_models, system_clock};
+use crate::engine::{ConfiguredProviders, Place, ProviderSource as _, check_health, list_models, system_clock};
 use crate::ir::Support;
 use crate::port::Settings;
 
@@ -12,8 +12,8 @@ use super::exit::Exit;
 
 /// Prints a provider's models with what they can do.
 pub(super) fn models(args: &ModelsArgs, settings: &Settings, console: &mut Console) -> Result<Exit, String> {
-    let models =
-        list_models(&source(), &args.provider, args.base_url.as_deref(), settings).map_err(|error| error.message)?;
+    let place = Place { base_url: args.base_url.as_deref(), api_key_env: args.api_key_env.as_deref() };
+    let models = list_models(&source(), &args.provider, place, settings).map_err(|error| error.message)?;
     for model in &models {
         if args.json {
             console.data(&serde_json::to_string(model).unwrap_or_default());
@@ -37,7 +37,7 @@ pub(super) fn models(args: &ModelsArgs, settings: &Settings, console: &mut Conso
 /// Prints the providers and whether each can be reached.
 pub(super) fn providers(args: &ListArgs, settings: &Settings, console: &mut Console) -> Exit {
     for id in source().ids(settings) {
-        let health = check_health(&source(), &id, None, settings);
+        let health = check_health(&source(), &id, Place::default(), settings);
         if args.json {
             let line = match &health {
                 Ok(greeting) => json!({"id": id, "reachable": true, "detail": greeting}),

@@ -9,7 +9,7 @@ use crate::port::Settings;
 
 use super::archive::Archive;
 use super::lookup::check_health;
-use super::provider::ProviderSource;
+use super::provider::{Place, ProviderSource};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,7 +41,7 @@ pub enum Health {
 pub fn examine(data_dir: &Path, settings: &Settings, providers: &dyn ProviderSource, clock: Clock) -> Vec<Finding> {
     let mut findings = vec![data_folder(data_dir), database(data_dir, clock)];
     for id in providers.ids(settings) {
-        findings.push(match check_health(providers, &id, None, settings) {
+        findings.push(match check_health(providers, &id, Place::default(), settings) {
             Ok(greeting) => good("provider", format!("{id}: {greeting}")),
             Err(error) => absent("provider", format!("{id}: {}", error.message), "doctor-mend-provider"),
         });

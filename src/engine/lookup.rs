@@ -6,7 +6,7 @@ use crate::ir::{Error, ErrorCode, ModelInfo, ToolDef};
 use crate::policy::{self, FolderConcern, Platform, Surroundings};
 use crate::port::Settings;
 
-use super::provider::ProviderSource;
+use super::provider::{Place, ProviderSource};
 
 /// Every tool that there is, as models are told of it.
 pub fn tool_definitions() -> Vec<ToolDef> {
@@ -37,10 +37,10 @@ pub fn only_model(provider: &str) -> Option<&'static str> {
 pub fn list_models(
     source: &dyn ProviderSource,
     id: &str,
-    base_url: Option<&str>,
+    place: Place<'_>,
     settings: &Settings,
 ) -> Result<Vec<ModelInfo>, Error> {
-    let provider = source.provider(id, base_url, settings)?;
+    let provider = source.provider(id, place, settings)?;
     runtime()?.block_on(provider.list_models())
 }
 
@@ -51,10 +51,10 @@ pub fn list_models(
 pub fn check_health(
     source: &dyn ProviderSource,
     id: &str,
-    base_url: Option<&str>,
+    place: Place<'_>,
     settings: &Settings,
 ) -> Result<String, Error> {
-    let provider = source.provider(id, base_url, settings)?;
+    let provider = source.provider(id, place, settings)?;
     runtime()?.block_on(provider.health_check())
 }
 

@@ -40,7 +40,7 @@ pub use inbox::{Inbox, Wake};
 pub use instance::{Departure, Handover, Reply, Visitor, can_hand_over, hand_over, serve};
 pub use logging::{LogGuard, start_logging};
 pub use lookup::{check_health, folder_concern, list_models, only_model, provider_ids, tool_definitions};
-pub use provider::{ConfiguredProviders, ProviderSource};
+pub use provider::{ConfiguredProviders, Place, ProviderSource};
 pub use start::{
     Detection, Engine, EngineOptions, Handle, QueueFull, StartError, Storage, default_data_dir, system_clock,
 };

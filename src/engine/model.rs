@@ -10,6 +10,7 @@ use crate::ir::{Error, ErrorCode};
 use crate::port::{Event, ModelsState};
 use crate::provider::PullProgress;
 
+use super::provider::Place;
 use super::shared::Shared;
 
 /// Asks one provider, or all, for their models.
@@ -24,7 +25,7 @@ pub(super) fn refresh(shared: &Arc<Shared>, provider: Option<String>) {
 
 async fn list(shared: &Shared, id: String) {
     shared.publish(Event::ModelsChanged { provider: id.clone(), state: ModelsState::Loading }).await;
-    let state = match shared.providers.provider(&id, None, &shared.settings()) {
+    let state = match shared.providers.provider(&id, Place::default(), &shared.settings()) {
         Ok(provider) => provider.list_models().await.map_or_else(ModelsState::Failed, ModelsState::Ready),
         Err(error) => ModelsState::Failed(error),
     };
@@ -88,7 +89,7 @@ impl Pulls {
 }
 
 async fn pull(shared: &Shared, id: &str, model: &str) -> Result<(), Error> {
-    let provider = shared.providers.provider(id, None, &shared.settings())?;
+    let provider = shared.providers.provider(id, Place::default(), &shared.settings())?;
     let (sender, mut progress) = mpsc::channel(16);
     let report = async {
         while let Some(PullProgress { status, completed_bytes, total_bytes }) = progress.recv().await {

@@ -12,6 +12,7 @@ use crate::ir::{
 use crate::port::{Event, Fallback, Settings, TurnOptions};
 
 use super::fault::Fault;
+use super::provider::Place;
 use super::round::Answerer;
 use super::shared::Shared;
 use super::transcript::Transcript;
@@ -39,12 +40,12 @@ pub(super) async fn prepare(
 ) -> Result<Result<Prepared, Error>, Fault> {
     let session = transcript.session().await?;
     let settings = shared.settings();
-    let base_url = options.base_url.as_deref();
-    let answerer = match answerer(shared, &session.provider, &session.model, base_url, &settings) {
+    let place = Place { base_url: options.base_url.as_deref(), api_key_env: options.api_key_env.as_deref() };
+    let answerer = match answerer(shared, &session.provider, &session.model, place, &settings) {
         Ok(answerer) => answerer,
         Err(error) => return Ok(Err(error)),
     };
-    let info = shared.models.info(&answerer, base_url.unwrap_or_default()).await;
+    let info = shared.models.info(&answerer, place.base_url.unwrap_or_default()).await;
     let branch = shared.store.branch(&session.id).await?;
     let branch: Vec<_> = branch.into_iter().map(|record| (record.message, record.status)).collect();
     let language = shared.language();
@@ -94,10 +95,10 @@ fn answerer(
     shared: &Shared,
     provider: &str,
     model: &str,
-    base_url: Option<&str>,
+    place: Place<'_>,
     settings: &Settings,
 ) -> Result<Answerer, Error> {
-    let provider = shared.providers.provider(provider, base_url, settings)?;
+    let provider = shared.providers.provider(provider, place, settings)?;
     if model.is_empty() {
         return Err(Error::new(ErrorCode::ModelNotFound, "No model is chosen for this chat. Choose one first."));
     }
@@ -111,7 +112,8 @@ fn fallback(shared: &Shared, options: &TurnOptions, settings: &Settings) -> Opti
         (!provider.is_empty()).then_some(Fallback { provider, model, base_url: None })
     };
     let chosen = options.fallback.clone().or_else(from_settings)?;
-    match answerer(shared, &chosen.provider, &chosen.model, chosen.base_url.as_deref(), settings) {
+    let place = Place { base_url: chosen.base_url.as_deref(), api_key_env: None };
+    match answerer(shared, &chosen.provider, &chosen.model, place, settings) {
         Ok(answerer) => Some(answerer),
         Err(error) => {
             tracing::warn!(%error, "the fallback cannot be used");

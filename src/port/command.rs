@@ -114,6 +114,8 @@ pub struct TurnOptions {
     pub allow_unconfined: bool,
     /// Another base URL for the session's provider in this turn.
     pub base_url: Option<String>,
+    /// The environment variable that holds the key for the session's provider in this turn.
+    pub api_key_env: Option<String>,
     /// Who answers when the session's provider cannot; the settings' own when `None`.
     pub fallback: Option<Fallback>,
 }

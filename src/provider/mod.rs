@@ -8,8 +8,10 @@ pub mod arguments;
 pub mod framing;
 pub mod history;
 pub mod http;
+pub mod preset;
 pub mod retry;
 pub mod scripted;
+pub mod secret_key;
 
 mod guide;
 mod ollama;
@@ -20,6 +22,8 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
 pub use guide::GUIDE_MODEL;
+pub use preset::{KeyUse, Preset, catalog, preset};
+pub use secret_key::SecretKey;
 
 use crate::ir::{Clock, Error, ModelInfo, Request, Response, StreamEvent};
 
@@ -75,10 +79,32 @@ pub struct ProviderConfig {
     pub kind: ProviderKind,
     /// As the person typed it; every usual form is understood. Empty for the format's default.
     pub base_url: String,
+    /// Its key, already bound to the address: it is sent to `base_url` and nowhere else.
+    pub api_key: Option<SecretKey>,
+    /// OpenAI-compatible: which vendor's habits it has, by the id of a preset; empty for what the address says.
+    pub dialect: String,
+    /// More headers of the person's own: name and value. A value may be a secret, so none is shown.
+    pub headers: Vec<(String, SecretKey)>,
     /// Ollama: tokens of context to ask for.
     pub num_ctx: u32,
     /// Ollama: how long the model stays loaded, for example `5m`; empty for the server's default.
     pub keep_alive: String,
+}
+
+impl ProviderConfig {
+    /// A provider at its address, with nothing else said of it.
+    pub fn new(id: impl Into<String>, kind: ProviderKind, base_url: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            kind,
+            base_url: base_url.into(),
+            api_key: None,
+            dialect: String::new(),
+            headers: Vec::new(),
+            num_ctx: 0,
+            keep_alive: String::new(),
+        }
+    }
 }
 
 /// A wire format.
@@ -86,43 +112,12 @@ pub struct ProviderConfig {
 pub enum ProviderKind {
     /// Ollama's own NDJSON.
     Ollama,
+    /// OpenAI's chat completions, as most servers speak them.
+    OpenAiCompatible,
+    /// Anthropic's messages.
+    Anthropic,
     /// The built-in guide, no AI model.
     Guide,
-}
-
-/// A provider as the settings page and the command line offer it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Preset {
-    /// Its id.
-    pub id: &'static str,
-    /// Its name; the window has its own words for the guide.
-    pub display_name: &'static str,
-    /// Its wire format.
-    pub kind: ProviderKind,
-    /// Where it usually is; empty when it has no address.
-    pub default_url: &'static str,
-    /// Its model, where there is only ever one.
-    pub only_model: Option<&'static str>,
-}
-
-/// Every provider that there is.
-pub fn catalog() -> &'static [Preset] {
-    &[
-        Preset {
-            id: "ollama",
-            display_name: "Ollama",
-            kind: ProviderKind::Ollama,
-            default_url: ollama::DEFAULT_URL,
-            only_model: None,
-        },
-        Preset {
-            id: "guide",
-            display_name: "Built-in guide",
-            kind: ProviderKind::Guide,
-            default_url: "",
-            only_model: Some(guide::GUIDE_MODEL),
-        },
-    ]
 }
 
 /// A provider, ready to be asked. Nothing is sent yet.
@@ -132,6 +127,9 @@ pub fn catalog() -> &'static [Preset] {
 pub fn connect(config: ProviderConfig, clock: Clock) -> Result<Arc<dyn Provider>, Error> {
     match config.kind {
         ProviderKind::Ollama => Ok(Arc::new(ollama::Ollama::new(config, clock)?)),
+        ProviderKind::OpenAiCompatible | ProviderKind::Anthropic => {
+            Err(Error::new(crate::ir::ErrorCode::Unknown, "This format is not built in yet.").from_provider(config.id))
+        }
         ProviderKind::Guide => Ok(Arc::new(guide::Guide::new(config.id, clock))),
     }
 }

@@ -11,13 +11,7 @@ const TOOLS: [&str; 7] =
     ["read_file", "list_directory", "search_files", "write_file", "create_directory", "edit_file", "delete_file"];
 
 fn guide() -> Arc<dyn Provider> {
-    let config = ProviderConfig {
-        id: "guide".into(),
-        kind: ProviderKind::Guide,
-        base_url: String::new(),
-        num_ctx: 0,
-        keep_alive: String::new(),
-    };
+    let config = ProviderConfig::new("guide", ProviderKind::Guide, "");
     connect(config, Arc::new(|| UnixMs(1))).unwrap()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use nod::engine::{ProviderSource, system_clock};
+use nod::engine::{Place, ProviderSource, system_clock};
 use nod::ir::{
     Error, ErrorCode, Image, MessageStatus, ModelInfo, Request, Response, Role, State, StreamEvent, Support,
 };
@@ -261,7 +261,7 @@ fn another_provider_answers_when_the_first_cannot() {
         fn ids(&self, _: &Settings) -> Vec<String> {
             Vec::new()
         }
-        fn provider(&self, id: &str, _: Option<&str>, _: &Settings) -> Result<Arc<dyn Provider>, Error> {
+        fn provider(&self, id: &str, _: Place<'_>, _: &Settings) -> Result<Arc<dyn Provider>, Error> {
             Ok(if id == "second" { Arc::clone(&self.1) as _ } else { Arc::clone(&self.0) as _ })
         }
     }

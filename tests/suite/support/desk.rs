@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod::engine::{ConfiguredProviders, Engine, EngineOptions, Inbox, ProviderSource, Storage, system_clock};
+use nod::engine::{ConfiguredProviders, Engine, EngineOptions, Inbox, Place, ProviderSource, Storage, system_clock};
 use nod::ir::{
     CallId, CallRecord, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ThinkingLevel,
     ToolCall, ToolResult, UnixMs,
@@ -29,7 +29,7 @@ impl ProviderSource for Only {
         vec![self.0.provider_id().to_owned()]
     }
 
-    fn provider(&self, _: &str, _: Option<&str>, _: &Settings) -> Result<Arc<dyn Provider>, Error> {
+    fn provider(&self, _: &str, _: Place<'_>, _: &Settings) -> Result<Arc<dyn Provider>, Error> {
         Ok(Arc::clone(&self.0))
     }
 }
