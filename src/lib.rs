@@ -39,6 +39,7 @@
 //! | [`provider`] | one wire format a module; framing, HTTP, retry; the built-in guide | IR types changed to suit a vendor |
 //! | [`agent`] | one turn as a pure machine; prompts; the history that is sent | async, IO, clock |
 //! | [`store`] | SQLite behind named threads; one file per table family | other rooms' SQL |
+//! | [`secret`] | keys, behind the system's keyring or in memory | a key that can be printed |
 //! | [`port`] | commands, events, questions, settings: what every front end shares | |
 //! | [`engine`] | turns, the gate, the broker of questions, the inbox, shutdown | drawing |
 //! | [`cli`] | commands without a window | decisions |
@@ -89,6 +90,7 @@ pub mod policy;
 pub mod port;
 pub mod provider;
 pub mod sandbox;
+pub mod secret;
 pub mod store;
 pub mod tool;
 #[cfg(feature = "gui")]

@@ -9,19 +9,22 @@ use std::path::{Path, PathBuf};
 const ARROWS: &[(&str, &[&str])] = &[
     ("ir", &[]),
     ("lang", &[]),
+    // A key travels as a type that shows nothing of itself, through every room from the field where it is typed to the
+    // header where it is sent.
+    ("secret", &[]),
     ("policy", &["ir"]),
     ("workspace", &["ir", "policy"]),
     ("sandbox", &["ir", "policy"]),
     // The built-in guide speaks to people.
-    ("provider", &["ir", "lang"]),
+    ("provider", &["ir", "lang", "secret"]),
     ("store", &["ir", "policy"]),
     ("tool", &["ir", "policy", "workspace", "sandbox"]),
     ("agent", &["ir", "policy"]),
-    ("port", &["ir", "policy"]),
-    ("engine", &["ir", "policy", "workspace", "sandbox", "provider", "store", "tool", "agent", "port"]),
-    ("app", &["ir", "policy", "port"]),
-    ("cli", &["ir", "lang", "policy", "port", "engine"]),
-    ("ui", &["ir", "lang", "policy", "port", "app"]),
+    ("port", &["ir", "policy", "secret"]),
+    ("engine", &["ir", "policy", "workspace", "sandbox", "provider", "store", "tool", "agent", "port", "secret"]),
+    ("app", &["ir", "policy", "port", "secret"]),
+    ("cli", &["ir", "lang", "policy", "port", "engine", "secret"]),
+    ("ui", &["ir", "lang", "policy", "port", "app", "secret"]),
 ];
 
 /// Most lines of a file without its tests.
