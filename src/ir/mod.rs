@@ -5,6 +5,7 @@
 //! JSON names are camelCase (see the IR standard v1.0.0); unknown fields are ignored on read.
 
 mod code;
+mod confinement;
 mod context;
 mod error;
 mod id;
@@ -24,6 +25,7 @@ mod strict_json;
 mod tool;
 
 pub use code::{Code, Failure};
+pub use confinement::{Confinement, Leak, Network, Obstacle, ObstacleKind, Tier};
 pub use context::{Context, CurrentTask};
 pub use error::{Error, ErrorCode};
 pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UnixMs};

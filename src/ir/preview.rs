@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Leak, Network, Tier};
+
 /// What a call would do, whole: nothing in here is cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
@@ -89,6 +91,13 @@ pub struct CommandPreview {
     pub environment: Vec<(String, String)>,
     /// After how long it is stopped, in milliseconds.
     pub timeout_ms: u64,
-    /// Whether the kernel confines it.
-    pub confined: bool,
+    /// How far the kernel confines it.
+    #[serde(default)]
+    pub tier: Tier,
+    /// What that is known not to stop.
+    #[serde(default)]
+    pub gaps: Vec<Leak>,
+    /// Whether it may use the network.
+    #[serde(default)]
+    pub network: Network,
 }

@@ -67,6 +67,8 @@ impl ConfirmRequest {
 pub enum Answer {
     /// Yes, this once.
     AllowOnce,
+    /// Yes, this once, and this command may use the network.
+    AllowWithNetwork,
     /// Yes, and a rule for the session.
     AllowInSession {
         /// What the rule covers: one of the proposals.

@@ -30,13 +30,6 @@ pub use stage::helper_main;
 /// The hidden first argument that starts this program as the helper stage.
 pub const HELPER_ARGUMENT: &str = "__run";
 
-/// How far the kernel confines a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub enum Tier {
-    /// Not at all.
-    Unconfined,
-}
-
 /// Commands need a helper stage that this system does not have yet.
 ///
 /// # Errors

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ir::{Access, Failure, Preview, ToolDef};
+use crate::ir::{Access, Confinement, Failure, Preview, ToolDef};
 use crate::policy::Surroundings;
 use crate::workspace::{Purpose, Target};
 
@@ -77,10 +77,12 @@ pub struct PathWanted {
 }
 
 /// What `preview` may know beyond the targets.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PreviewContext {
     /// Limits in force.
     pub limits: Limits,
+    /// How far the kernel confines a command.
+    pub confinement: Confinement,
 }
 
 /// What `run` gets beside its permit.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::schema::{arguments, schema_of};
 use super::{Limits, PathWanted, Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest};
-use crate::ir::{Access, Code, CommandPreview, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
+use crate::ir::{Access, Code, CommandPreview, Failure, Network, Preview, RiskLevel, ToolCategory, ToolDef};
 use crate::sandbox::{self, CommandOutcome, CommandSpec, Ending, SandboxError, signal_name};
 use crate::workspace::{Purpose, Target};
 
@@ -75,7 +75,9 @@ impl Tool for RunCommand {
             command: args.command,
             cwd: cwd.resolved().display().to_string(),
             environment: sandbox::environment(cwd.resolved(), sandbox::PRIVATE_FOLDER),
-            confined: false,
+            tier: context.confinement.tier,
+            gaps: context.confinement.gaps.clone(),
+            network: Network::Denied,
         }))
     }
 

@@ -80,12 +80,20 @@ impl Place {
 
     pub(super) fn preview(&self, tool: &dyn Tool, args: &Value) -> Result<Preview, Failure> {
         let targets = self.targets(tool, args)?;
-        tool.preview(args, &targets, &PreviewContext { limits: self.context.limits.clone() })
+        tool.preview(
+            args,
+            &targets,
+            &PreviewContext { limits: self.context.limits.clone(), ..PreviewContext::default() },
+        )
     }
 
     pub(super) fn call(&self, tool: &dyn Tool, args: Value) -> Result<Value, RunError> {
         let targets = self.targets(tool, &args)?;
-        tool.preview(&args, &targets, &PreviewContext { limits: self.context.limits.clone() })?;
+        tool.preview(
+            &args,
+            &targets,
+            &PreviewContext { limits: self.context.limits.clone(), ..PreviewContext::default() },
+        )?;
         self.run(tool, args, targets)
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nod::ir::{CallId, Code, Preview};
+use nod::ir::{CallId, Code, Preview, Tier};
 use nod::policy::{Platform, RelPath, Surroundings};
 use nod::sandbox::{Captured, CommandOutcome, CommandSpec, Ending, SandboxError, run};
 use nod::tool::{Limits, Permit, PreviewContext, Progress, RunContext, RunError, find};
@@ -467,7 +467,7 @@ fn a_command_starts_only_in_a_folder_inside_the_allowed_ones_and_shows_all_it_ge
     std::fs::write(folder.path().join("file"), "").unwrap();
     let root = Root::open(folder.path()).unwrap();
     let tool = find("run_command").unwrap();
-    let context = PreviewContext { limits: Limits::default() };
+    let context = PreviewContext::default();
     let args = json!({"command": "ls\nrm -rf x", "timeout": 999_999});
     let preview = |target: Target| tool.preview(&args, &[target], &context);
 
@@ -479,7 +479,7 @@ fn a_command_starts_only_in_a_folder_inside_the_allowed_ones_and_shows_all_it_ge
     let inside = resolve(&root, &RelPath::default(), Purpose::Read).unwrap();
     let cwd = inside.resolved().display().to_string();
     let Preview::Command(shown) = preview(inside).unwrap() else { panic!("not a command") };
-    assert_eq!((shown.command.as_str(), shown.timeout_ms, shown.confined), ("ls\nrm -rf x", 120_000, false));
+    assert_eq!((shown.command.as_str(), shown.timeout_ms, shown.tier), ("ls\nrm -rf x", 120_000, Tier::Unconfined));
     assert_eq!(shown.cwd, cwd);
     let names: Vec<&str> = shown.environment.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["HOME", "LANG", "PATH", "PWD", "TERM", "TMPDIR"]);

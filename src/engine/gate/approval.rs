@@ -2,7 +2,7 @@
 
 use tokio::sync::MutexGuard;
 
-use crate::ir::{Access, CallId, CallRecord, Code, Decider, Failure, RuleId, UnixMs, Verdict};
+use crate::ir::{Access, CallId, CallRecord, Code, Decider, Failure, Network, RuleId, UnixMs, Verdict};
 use crate::policy::Decision;
 
 use super::examine::{blocking, count_hit, examine};
@@ -19,6 +19,8 @@ const MOST_LOOKS: u32 = 5;
 pub(super) struct Approval {
     pub(super) call: CallId,
     pub(super) plan_hash: String,
+    /// The person's tick; the hash is of the plan with it.
+    pub(super) network: Network,
     pub(super) by: Decider,
     pub(super) rule: Option<RuleId>,
     pub(super) at: UnixMs,
@@ -33,7 +35,7 @@ pub(super) struct Cleared<'caller> {
 
 impl Approval {
     fn covers(&self, call: &CallId, plan: &Plan, now: UnixMs) -> bool {
-        self.call == *call && self.plan_hash == plan.hash && now.since(self.at) <= FRESH_MS
+        self.call == *call && self.plan_hash == plan.hash_with(self.network) && now.since(self.at) <= FRESH_MS
     }
 }
 
@@ -44,28 +46,29 @@ pub(super) async fn approve<'caller>(
 ) -> Result<Cleared<'caller>, Refusal> {
     let mut approval: Option<Approval> = None;
     for look in 0..MOST_LOOKS {
-        let plan = examine(caller, &row.call).await?;
-        row.call.args.clone_from(&plan.args);
-        row.args_hash.clone_from(&plan.facts.args_hash);
-        row.target = Some(plan.target()).filter(|target| !target.is_empty());
-        row.preview = plan.preview_to_keep();
+        let mut plan = examine(caller, &row.call).await?;
         let now = caller.shared.now();
         // A yes still holds where the new plan is the one that was approved: the same target in the same state, found
         // by a way that has only become longer (its folder was missing and is there now).
-        let yes = match approval.take().filter(|yes| yes.covers(&row.call.id, &plan, now)) {
-            Some(yes) => yes,
-            None => match &plan.decision {
-                Decision::Allow { by, rule } => Approval {
-                    call: row.call.id.clone(),
-                    plan_hash: plan.hash.clone(),
-                    by: *by,
-                    rule: rule.clone(),
-                    at: now,
-                },
-                Decision::Ask { .. } => ask::ask(caller, row, &plan, look > 0).await?,
-                Decision::Deny { failure, by, .. } => return Err(Refusal::denied(failure.clone(), *by)),
+        let kept = approval.take().filter(|yes| yes.covers(&row.call.id, &plan, now));
+        note(row, &plan);
+        let yes = match (kept, &plan.decision) {
+            (Some(yes), _) => yes,
+            (None, Decision::Allow { by, rule }) => Approval {
+                call: row.call.id.clone(),
+                plan_hash: plan.hash.clone(),
+                network: Network::Denied,
+                by: *by,
+                rule: rule.clone(),
+                at: now,
             },
+            (None, Decision::Ask { .. }) => ask::ask(caller, row, &plan, look > 0).await?,
+            (None, Decision::Deny { failure, by, .. }) => return Err(Refusal::denied(failure.clone(), *by)),
         };
+        if yes.network != plan.network {
+            plan = plan.with_network(yes.network);
+            row.preview = plan.preview_to_keep();
+        }
         row.verdict = Some(Verdict::Allowed);
         row.decider = Some(yes.by);
         if let Some(failure) = plan.unopened {
@@ -87,6 +90,14 @@ pub(super) async fn approve<'caller>(
     }
     let words = "What is there keeps changing, so nothing was done. Look at it again before you try once more.";
     Err(Failure::new(Code::TargetChanged, words).into())
+}
+
+/// What the ledger says of a plan.
+fn note(row: &mut CallRecord, plan: &Plan) {
+    row.call.args.clone_from(&plan.args);
+    row.args_hash.clone_from(&plan.facts.args_hash);
+    row.target = Some(plan.target()).filter(|target| !target.is_empty());
+    row.preview = plan.preview_to_keep();
 }
 
 /// Whether what was shown is still what is there, asked through the handles that will be used. A read that nobody was

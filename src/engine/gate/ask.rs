@@ -1,7 +1,7 @@
 //! Step 8: the question, and what the answer means.
 
 use crate::agent::AfterCall;
-use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Preview, RuleId};
+use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId};
 use crate::policy::{
     AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, proposals,
 };
@@ -113,9 +113,15 @@ async fn judge(
     answered: Answered,
 ) -> Result<Approval, Refusal> {
     let Answered { answer, decider, at } = answered;
-    let yes = Approval { call: row.call.id.clone(), plan_hash: plan.hash.clone(), by: decider, rule: None, at };
+    let network = Network::Denied;
+    let yes =
+        Approval { call: row.call.id.clone(), plan_hash: plan.hash.clone(), network, by: decider, rule: None, at };
     match answer {
         Answer::AllowOnce => Ok(yes),
+        Answer::AllowWithNetwork => {
+            let network = Network::Allowed;
+            Ok(Approval { plan_hash: plan.hash_with(network), network, ..yes })
+        }
         Answer::AllowInSession { scope } => {
             // What was not offered is allowed once and remembered never.
             if scopes.contains(&scope) {
@@ -179,6 +185,7 @@ async fn judge_by_rules(caller: &Caller, row: &CallRecord, plan: &Plan) -> Optio
         Decision::Allow { by, rule } => Some(Ok(Approval {
             call: row.call.id.clone(),
             plan_hash: plan.hash.clone(),
+            network: Network::Denied,
             by,
             rule,
             at: caller.shared.now(),

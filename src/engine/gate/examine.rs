@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::ir::{Access, Code, Failure, Session, ToolCall};
+use crate::ir::{Access, Code, Confinement, Failure, Network, Session, ToolCall};
 use crate::policy::{
     CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, TargetFacts, decide, judge_command, lexical,
 };
 use crate::port::Settings;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, args_hash, parse_strict, validate};
-use crate::tool::{Limits, PreviewContext, Tool, ToolRequest};
+use crate::tool::{PreviewContext, Tool, ToolRequest};
 use crate::workspace::{Purpose, Root, Target, Unresolved, resolve_outside, resolve_telling};
 
 use super::super::request::is_enabled;
@@ -37,6 +37,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let folders: Vec<PathBuf> = session.folders.iter().map(PathBuf::from).collect();
     let lifted = shared.store.lifted(&session.id).await.map_err(Failure::from)?;
     let places = judge_text(caller, &request, &folders, &lifted)?;
+    let confinement = Confinement::default();
     let command = judge_line(caller, &request, tool.access(), &settings)?;
 
     let opened = blocking({
@@ -88,7 +89,8 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let asks = matches!(decision, Decision::Ask { .. });
     let is_outside = facts.targets.iter().any(|target| target.place == PathPlace::Outside);
     let (targets, preview) = if (asks || tool.access() != Access::Read) && unopened.is_none() {
-        match preview(&tool, &args, targets, shared.limits()).await? {
+        let context = PreviewContext { limits: shared.limits(), confinement: confinement.clone() };
+        match preview(&tool, &args, targets, context).await? {
             (targets, Ok(preview)) => (targets, Some(preview)),
             // Of what lies outside nothing is told before the yes, not even that it is a folder.
             (targets, Err(failure)) if is_outside => {
@@ -107,8 +109,10 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             super::tree::reasons(target, preview).into_iter().filter(|new| !reasons.contains(new)).collect::<Vec<_>>(),
         );
     }
-    let hash = plan::hash(caller.origin, &def.name, tool.access(), &args, &roots, &targets);
-    Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, unopened, hash })
+    let tier = plan::tier(tool.access(), &confinement);
+    let network = Network::Denied;
+    let hash = plan::hash(caller.origin, &def.name, &args, &roots, &targets, tier, network);
+    Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, unopened, hash })
 }
 
 pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {
@@ -250,11 +254,11 @@ async fn preview(
     tool: &Arc<dyn Tool>,
     args: &Value,
     targets: Vec<Target>,
-    limits: Limits,
+    context: PreviewContext,
 ) -> Result<(Vec<Target>, Result<crate::ir::Preview, Failure>), Failure> {
     let (tool, args) = (Arc::clone(tool), args.clone());
     blocking(move || {
-        let preview = tool.preview(&args, &targets, &PreviewContext { limits });
+        let preview = tool.preview(&args, &targets, &context);
         (targets, preview)
     })
     .await

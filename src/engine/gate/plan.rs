@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::ir::{Access, Failure, Preview, ToolDef};
+use crate::ir::{Access, Confinement, Failure, Network, Preview, Tier, ToolDef};
 use crate::policy::{CallFacts, Decision, Origin, TargetKind};
-use crate::sandbox::Tier;
 use crate::tool::Tool;
 use crate::tool::schema::args_hash;
 use crate::workspace::{Root, Target};
@@ -22,6 +21,10 @@ pub(super) struct Plan {
     pub(super) decision: Decision,
     /// `None` for a read that nobody is asked about.
     pub(super) preview: Option<Preview>,
+    /// How far the kernel confines it; `None` for what is no command.
+    pub(super) tier: Option<Tier>,
+    /// Whether the command may use the network: the person's tick, so never before they were asked.
+    pub(super) network: Network,
     /// Why its target outside could not be opened: an answer for after the yes.
     pub(super) unopened: Option<Failure>,
     pub(super) hash: String,
@@ -44,6 +47,25 @@ impl Plan {
         (bytes <= KEPT_PREVIEW_BYTES).then(|| preview.clone())
     }
 
+    /// The same plan with the person's tick for the network: another plan, with another hash.
+    pub(super) fn with_network(mut self, network: Network) -> Self {
+        self.hash = self.hash_with(network);
+        self.network = network;
+        if let Some(Preview::Command(command)) = &mut self.preview {
+            command.network = network;
+        }
+        self
+    }
+
+    /// The hash that this plan has with this tick.
+    pub(super) fn hash_with(&self, network: Network) -> String {
+        if network == self.network {
+            return self.hash.clone();
+        }
+        let Self { args, roots, targets, .. } = self;
+        hash(self.facts.origin, &self.def.name, args, roots, targets, self.tier, network)
+    }
+
     /// What it is about, as it is shown: the resolved target, or the command.
     pub(super) fn target(&self) -> String {
         match (self.targets.first(), &self.preview) {
@@ -54,19 +76,24 @@ impl Plan {
     }
 }
 
+/// How a command runs: `None` for what is no command.
+pub(super) fn tier(access: Access, confinement: &Confinement) -> Option<Tier> {
+    match access {
+        Access::Execute => Some(confinement.tier),
+        Access::Read | Access::Write | Access::Delete => None,
+    }
+}
+
 /// SHA-256 over origin, tool, canonical arguments, folders, resolved paths, identities and confinement, hex.
 pub(super) fn hash(
     origin: Origin,
     tool: &str,
-    access: Access,
     args: &Value,
     roots: &[Root],
     targets: &[Target],
+    tier: Option<Tier>,
+    network: Network,
 ) -> String {
-    let tier = match access {
-        Access::Execute => Some(Tier::Unconfined),
-        Access::Read | Access::Write | Access::Delete => None,
-    };
     let folders: Vec<Value> = roots
         .iter()
         .map(|root| json!([root.path().display().to_string(), root.identity().device, root.identity().inode]))
@@ -80,7 +107,7 @@ pub(super) fn hash(
         args,
         folders,
         targets.iter().map(fingerprint).collect::<Vec<_>>(),
-        tier,
+        tier.map(|tier| json!([tier, network])),
     ]);
     args_hash(&plan)
 }

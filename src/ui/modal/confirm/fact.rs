@@ -145,7 +145,7 @@ pub(super) fn badges(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
             };
             ui.add(Badge::new(lang.text(sentence::risk_key(request.risk)), tone));
             if let Preview::Command(command) = &request.preview {
-                if command.confined {
+                if command.tier.is_confined() {
                     ui.add(Badge::new(lang.text("confirm-confined"), Tone::Good).icon(Icon::Shield));
                 } else {
                     ui.add(Badge::new(lang.text("confirm-unconfined"), Tone::Bad).icon(Icon::ShieldAlert));
@@ -164,7 +164,7 @@ pub(super) fn warnings(ui: &mut Ui, scene: &Scene<'_>, confirm: &ConfirmView, re
         lines.push((lang.text("confirm-asked-anew").to_owned(), true));
     }
     if let Preview::Command(command) = &request.preview
-        && !command.confined
+        && !command.tier.is_confined()
     {
         lines.push((lang.text("confirm-unconfined-detail").to_owned(), true));
     }
