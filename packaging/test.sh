@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 need_rust
 # shellcheck disable=SC2086 # lists of words
-need_packages $build_packages $window_packages xvfb xdotool
+need_packages $build_packages $window_packages xvfb xdotool dbus gnome-keyring
 
 step() { printf '\n== %s\n' "$*"; }
 
@@ -23,6 +23,9 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --lib --document-private-items
 
 step "tests"
+# Tests that need what is installed above fail without it instead of passing.
+CI=1
+export CI
 display_file=$(mktemp)
 Xvfb -displayfd 3 -screen 0 1280x900x24 +extension GLX -nolisten tcp 3>"$display_file" 2>/dev/null &
 xvfb=$!

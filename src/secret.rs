@@ -1,6 +1,6 @@
 //! Keys of the person's accounts and of Nod itself: kept in the system's keyring, or for this run alone.
 //!
-//! Never in a file, and never in anything that is printed: a [`Secret`] shows nothing of itself. The keyring may wait for a
+//! Never in a file, and never in anything that is printed: a [`SecretKey`] shows nothing of itself. The keyring may wait for a
 //! person who types a password, so it has a thread of its own and a time limit. What a key is for is not known here.
 #![expect(
     clippy::disallowed_types,
@@ -20,35 +20,31 @@ use zeroize::Zeroizing;
 /// Under which name Nod's entries stand in the keyring.
 const SERVICE: &str = "nod";
 /// How long the keyring may take. A person may have to type its password meanwhile.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Requests to the keyring that may wait.
 const WAITING: usize = 16;
 
-/// A text that is never shown: no `Display`, nothing in `Debug`, wiped when dropped.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Secret(Zeroizing<String>);
+/// A key. It can be sent and stored, and never shown: it has no `Display`, its `Debug` says nothing of it, and it is wiped
+/// when it is dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey(Zeroizing<String>);
 
-impl Secret {
-    /// Takes the text; what surrounds it (a line's end) is cut off.
-    pub fn new(text: impl Into<String>) -> Self {
-        let text = Zeroizing::new(text.into());
-        Self(Zeroizing::new(text.trim().to_owned()))
+impl SecretKey {
+    /// The key in a text, without the space that copying brings along; `None` when nothing is left.
+    pub fn new(text: &str) -> Option<Self> {
+        let text = text.trim();
+        (!text.is_empty()).then(|| Self(Zeroizing::new(text.to_owned())))
     }
 
-    /// The text itself, for the one place that sends or stores it.
+    /// The key itself: for the header that carries it, the keyring that stores it, and the filter that masks it.
     pub fn expose(&self) -> &str {
         &self.0
     }
-
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("SecretKey(…)")
     }
 }
 
@@ -75,10 +71,10 @@ pub enum VaultError {
 /// Where secrets are kept, by name.
 pub trait Vault: Send + Sync {
     /// The secret of this name; `None` when there is none.
-    fn read<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, VaultError>>;
+    fn read<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<SecretKey>, VaultError>>;
 
     /// Keeps a secret in the place of an older one of this name.
-    fn write<'a>(&'a self, name: &'a str, secret: &'a Secret) -> BoxFuture<'a, Result<(), VaultError>>;
+    fn write<'a>(&'a self, name: &'a str, secret: &'a SecretKey) -> BoxFuture<'a, Result<(), VaultError>>;
 
     /// Forgets a secret; none of this name is as good.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), VaultError>>;
@@ -93,17 +89,17 @@ pub struct Keyring {
 struct Job {
     act: Act,
     name: String,
-    reply: oneshot::Sender<Result<Option<Secret>, VaultError>>,
+    reply: oneshot::Sender<Result<Option<SecretKey>, VaultError>>,
 }
 
 enum Act {
     Read,
-    Write(Secret),
+    Write(SecretKey),
     Remove,
 }
 
 impl Keyring {
-    async fn ask(&self, act: Act, name: &str) -> Result<Option<Secret>, VaultError> {
+    async fn ask(&self, act: Act, name: &str) -> Result<Option<SecretKey>, VaultError> {
         let absent = |reason: &str| VaultError::Absent { reason: reason.to_owned() };
         let jobs = self.jobs.get_or_init(start).as_ref().map_err(|reason| absent(reason))?;
         let (reply, answer) = oneshot::channel();
@@ -130,12 +126,12 @@ fn start() -> Result<SyncSender<Job>, String> {
     Ok(jobs)
 }
 
-fn carry_out(act: Act, name: &str) -> Result<Option<Secret>, VaultError> {
+fn carry_out(act: Act, name: &str) -> Result<Option<SecretKey>, VaultError> {
     if let Err(error) = keyring::Entry::store_status() {
         return Err(VaultError::Absent { reason: error.to_string() });
     }
     let done = keyring::Entry::new(SERVICE, name).and_then(|entry| match act {
-        Act::Read => entry.get_password().map(|text| Some(Secret::new(text))),
+        Act::Read => entry.get_password().map(|text| SecretKey::new(&Zeroizing::new(text))),
         Act::Write(secret) => entry.set_password(secret.expose()).map(|()| None),
         Act::Remove => entry.delete_credential().map(|()| None),
     });
@@ -148,11 +144,11 @@ fn carry_out(act: Act, name: &str) -> Result<Option<Secret>, VaultError> {
 }
 
 impl Vault for Keyring {
-    fn read<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, VaultError>> {
+    fn read<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<SecretKey>, VaultError>> {
         Box::pin(self.ask(Act::Read, name))
     }
 
-    fn write<'a>(&'a self, name: &'a str, secret: &'a Secret) -> BoxFuture<'a, Result<(), VaultError>> {
+    fn write<'a>(&'a self, name: &'a str, secret: &'a SecretKey) -> BoxFuture<'a, Result<(), VaultError>> {
         Box::pin(async move { self.ask(Act::Write(secret.clone()), name).await.map(drop) })
     }
 
@@ -163,16 +159,16 @@ impl Vault for Keyring {
 
 /// Secrets in memory, gone with the process: what a system without a keyring can do, and tests.
 #[derive(Default)]
-pub struct MemoryVault(Mutex<BTreeMap<String, Secret>>);
+pub struct MemoryVault(Mutex<BTreeMap<String, SecretKey>>);
 
 impl MemoryVault {
     /// As [`Vault::read`], at once.
-    pub fn get(&self, name: &str) -> Option<Secret> {
+    pub fn get(&self, name: &str) -> Option<SecretKey> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
     /// As [`Vault::write`], at once.
-    pub fn put(&self, name: &str, secret: Secret) {
+    pub fn put(&self, name: &str, secret: SecretKey) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), secret);
     }
 
@@ -183,11 +179,11 @@ impl MemoryVault {
 }
 
 impl Vault for MemoryVault {
-    fn read<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, VaultError>> {
+    fn read<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<SecretKey>, VaultError>> {
         Box::pin(async move { Ok(self.get(name)) })
     }
 
-    fn write<'a>(&'a self, name: &'a str, secret: &'a Secret) -> BoxFuture<'a, Result<(), VaultError>> {
+    fn write<'a>(&'a self, name: &'a str, secret: &'a SecretKey) -> BoxFuture<'a, Result<(), VaultError>> {
         Box::pin(async move {
             self.put(name, secret.clone());
             Ok(())
@@ -215,13 +211,13 @@ pub async fn own_key(vault: &dyn Vault, name: &str) -> Result<Zeroizing<[u8; OWN
     }
     let mut fresh = Zeroizing::new([0; OWN_KEY]);
     getrandom::fill(fresh.as_mut_slice()).map_err(|error| VaultError::Refused { reason: error.to_string() })?;
-    vault.write(name, &Secret::new(hex::encode(fresh.as_slice()))).await?;
+    vault.write(name, &SecretKey(Zeroizing::new(hex::encode(fresh.as_slice())))).await?;
     // Another process may have written one at the same moment: the one that stands there counts.
     let kept = vault.read(name).await?.as_ref().and_then(parse_key);
     kept.ok_or_else(|| VaultError::Refused { reason: "the key that was just kept is not there".into() })
 }
 
-fn parse_key(secret: &Secret) -> Option<Zeroizing<[u8; OWN_KEY]>> {
+fn parse_key(secret: &SecretKey) -> Option<Zeroizing<[u8; OWN_KEY]>> {
     let mut key = Zeroizing::new([0; OWN_KEY]);
     hex::decode_to_slice(secret.expose(), key.as_mut_slice()).ok()?;
     Some(key)
@@ -231,19 +227,24 @@ fn parse_key(secret: &Secret) -> Option<Zeroizing<[u8; OWN_KEY]>> {
 mod tests {
     use super::*;
 
+    fn key(text: &str) -> SecretKey {
+        SecretKey::new(text).unwrap()
+    }
+
     #[test]
-    fn a_secret_shows_nothing_of_itself() {
-        let secret = Secret::new(" sk-planted\n");
-        assert_eq!(secret.expose(), "sk-planted");
-        assert_eq!(format!("{secret:?} {:#?}", Some(&secret)), "Secret(…) Some(\n    Secret(…),\n)");
+    fn a_key_is_trimmed_and_never_shown() {
+        let key = key(" sk-planted\n");
+        assert_eq!(key.expose(), "sk-planted");
+        assert_eq!(format!("{key:?} {:#?}", Some(&key)).matches("planted").count(), 0);
+        assert_eq!(SecretKey::new(" \t"), None);
     }
 
     #[tokio::test]
     async fn memory_keeps_replaces_and_forgets_by_name() {
         let vault = MemoryVault::default();
-        vault.write("a", &Secret::new("one")).await.unwrap();
-        vault.write("a", &Secret::new("two")).await.unwrap();
-        assert_eq!(vault.read("a").await, Ok(Some(Secret::new("two"))));
+        vault.write("a", &key("one")).await.unwrap();
+        vault.write("a", &key("two")).await.unwrap();
+        assert_eq!(vault.read("a").await, Ok(Some(key("two"))));
         assert_eq!(vault.read("b").await, Ok(None));
         vault.remove("a").await.unwrap();
         vault.remove("a").await.unwrap();
@@ -256,7 +257,7 @@ mod tests {
         let first = own_key(&vault, "rules").await.unwrap();
         assert_eq!(own_key(&vault, "rules").await.unwrap(), first);
         assert_ne!(own_key(&vault, "other").await.unwrap(), first);
-        vault.put("broken", Secret::new("not hex"));
+        vault.put("broken", key("not hex"));
         let mended = own_key(&vault, "broken").await.unwrap();
         assert_eq!(own_key(&vault, "broken").await.unwrap(), mended);
     }

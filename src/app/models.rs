@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ir::{Error, ModelInfo, Support, UnixMs};
-use crate::port::{Command, ModelsState};
+use crate::port::{Command, Diagnosis, ModelsState};
 
 use super::toast::Tone;
 use super::{AppState, Panel, Reaction};
@@ -22,6 +22,8 @@ pub struct Models {
     pub last: BTreeMap<String, Vec<ModelInfo>>,
     /// By provider and model.
     pub pulls: BTreeMap<(String, String), Pull>,
+    /// What was found when a connection was looked at, by provider; `None` while it is being looked at.
+    pub tests: BTreeMap<String, Option<Diagnosis>>,
 }
 
 /// One download.
@@ -56,10 +58,16 @@ impl Models {
         models.iter().find(|info| info.supports_tool_calling == Support::Yes).or_else(|| models.first())
     }
 
+    pub(super) fn tested(&mut self, found: Diagnosis) {
+        self.tests.insert(found.provider.clone(), Some(found));
+    }
+
     pub(super) fn refresh(&mut self, provider: Option<&str>) {
-        let names: Vec<String> = match provider {
-            Some(name) => vec![name.to_owned()],
-            None => vec![OLLAMA.to_owned(), GUIDE.to_owned()],
+        let names: Vec<String> = if let Some(name) = provider {
+            vec![name.to_owned()]
+        } else {
+            let known = [OLLAMA, GUIDE].into_iter().chain(self.providers.keys().map(String::as_str));
+            known.map(str::to_owned).collect()
         };
         for name in names {
             self.change(name, ModelsState::Loading);
@@ -90,6 +98,17 @@ impl AppState {
         }
         reaction.actions.push(super::HostAction::FocusComposer);
         reaction
+    }
+
+    pub(super) fn key_kept(&mut self, provider: String, problem: Option<String>, now: UnixMs) -> Reaction {
+        match problem {
+            None => self.toasts.say(Tone::Good, "notice-key-kept", vec![("provider", provider)], now),
+            Some(detail) => {
+                let args = vec![("provider", provider), ("detail", detail)];
+                self.toasts.say(Tone::Warn, "notice-key-for-run", args, now);
+            }
+        }
+        Reaction::none()
     }
 
     pub(super) fn pull_model(&mut self, provider: String, model: &str) -> Reaction {

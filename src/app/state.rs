@@ -233,6 +233,11 @@ impl AppState {
                 self.models.refresh(None);
                 Command::RefreshModels { provider: None }.into()
             }
+            Event::KeyKept { provider, problem } => self.key_kept(provider, problem, now),
+            Event::ProviderTested(found) => {
+                self.models.tested(*found);
+                Reaction::none()
+            }
             Event::SearchFound { number, hits } => {
                 self.search.found(number, hits);
                 Reaction::none()

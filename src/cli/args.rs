@@ -47,8 +47,8 @@ pub enum Task {
     Tools(ListArgs),
     /// List a provider's models
     Models(ModelsArgs),
-    /// List the providers and whether they can be reached
-    Providers(ListArgs),
+    /// List the providers and whether they can be reached; set them up, look at their connection, give them their keys
+    Providers(ProvidersArgs),
     /// Look at, search, export, import and delete conversations
     #[command(subcommand)]
     Sessions(SessionsTask),
@@ -210,6 +210,92 @@ pub struct ModelsArgs {
     /// Print JSON and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+/// `nod providers`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  nod providers add openai && nod providers set-key openai < key.txt\n  \
+                  nod providers add work --preset openai-compatible --base-url https://llm.example.com/v1 --ca-file ca.pem\n  \
+                  nod providers test work --model qwen3\n\n\
+                  Keys go into the system's keyring, never into a file.")]
+pub struct ProvidersArgs {
+    /// What to do; a list without it
+    #[command(subcommand)]
+    pub task: Option<ProvidersTask>,
+    /// Print JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with providers.
+#[derive(Debug, Subcommand)]
+pub enum ProvidersTask {
+    /// The providers that are used, and whether they can be reached
+    List(ListArgs),
+    /// The providers that can be set up
+    Presets(ListArgs),
+    /// Set a provider up, or change one
+    #[command(after_help = "Examples:\n  nod providers add deepseek\n  \
+                      nod providers add lab --preset ollama --base-url http://192.168.1.7:11434 --remote no")]
+    Add(AddProviderArgs),
+    /// Forget a provider and its key
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Find out what is wrong with a connection, and what to do
+    Test {
+        /// Its name
+        name: String,
+        /// Whether this model is there too
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// Print JSON and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep a key, from standard input, in the system's keyring; it is sent to the provider's present address alone
+    #[command(after_help = "Example:\n  nod providers set-key openai < key.txt")]
+    SetKey {
+        /// The provider's name
+        name: String,
+    },
+    /// Forget a key
+    RemoveKey {
+        /// The provider's name
+        name: String,
+    },
+}
+
+/// `nod providers add`.
+#[derive(Debug, Args)]
+pub struct AddProviderArgs {
+    /// What to call it: what `--provider` and the window's list say
+    pub name: String,
+    /// Which of `nod providers presets` it is; the name itself otherwise
+    #[arg(long, value_name = "PRESET")]
+    pub preset: Option<String>,
+    /// Where it is; the preset's own address otherwise
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// How it is reached: `system`, `none`, or a proxy such as http://proxy.example:3128
+    #[arg(long, value_name = "PROXY")]
+    pub proxy: Option<String>,
+    /// A file with certificate authorities to trust besides the system's own (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+    /// Whether what it is sent leaves this computer; by its address otherwise
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub remote: Option<Remote>,
+}
+
+/// Whether a provider is away from this computer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Remote {
+    /// What it is sent leaves this computer
+    Yes,
+    /// It is this computer, whatever its address looks like
+    No,
 }
 
 /// `nod sessions`.

@@ -8,6 +8,7 @@ use crate::ir::SessionId;
 use crate::lang::{Arg, Lang};
 use crate::policy;
 use crate::port::Command;
+use crate::secret::SecretKey;
 
 use super::terminal;
 
@@ -30,6 +31,8 @@ pub(super) struct Console {
     /// Set when another process handed the command over.
     departure: Option<Departure>,
     is_handed_over: bool,
+    /// The key that came with a command line that was handed over.
+    given_key: Option<SecretKey>,
 }
 
 /// Where standard input comes from.
@@ -56,6 +59,7 @@ impl Console {
             is_broken: false,
             departure: None,
             is_handed_over: false,
+            given_key: None,
         })
     }
 
@@ -74,6 +78,7 @@ impl Console {
             is_broken: false,
             departure: Some(visitor.departure()?),
             is_handed_over: true,
+            given_key: SecretKey::new(&visitor.handover.api_key),
         })
     }
 
@@ -191,6 +196,30 @@ impl Console {
             }
             Input::Given(text) => Ok(std::mem::take(text)),
         }
+    }
+
+    /// The key in an environment variable of whoever typed the command.
+    ///
+    /// # Errors
+    /// When there is none; the sentence says so.
+    pub(super) fn key_in(&self, variable: &str) -> Result<SecretKey, String> {
+        let own = || std::env::var(variable).ok().and_then(|text| SecretKey::new(&text));
+        let found = if self.is_handed_over { self.given_key.clone() } else { own() };
+        found.ok_or_else(|| self.say("cli-no-key-variable", &[("variable", Arg::from(variable))]))
+    }
+
+    /// A secret from standard input: typed after a question without being shown, or all that is piped in.
+    ///
+    /// # Errors
+    /// When it cannot be read or is not text.
+    pub(super) fn read_secret(&mut self, question: &str) -> io::Result<String> {
+        if !self.can_ask() {
+            return self.read_input();
+        }
+        self.err.write_all(policy::escape(question, true).as_bytes()).and_then(|()| self.err.flush())?;
+        let typed = terminal::read_hidden_line();
+        self.err.write_all(b"\n")?;
+        typed
     }
 
     /// A path as given, made absolute.

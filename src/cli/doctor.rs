@@ -1,10 +1,8 @@
 //! `nod doctor`: what is wrong on this computer and how to mend it.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::engine::{ConfiguredProviders, Health, examine};
-use crate::ir::Clock;
 use crate::port::Settings;
 
 use super::args::ListArgs;
@@ -12,8 +10,14 @@ use super::console::Console;
 use super::exit::Exit;
 
 /// Prints every finding; fails if something that is needed is broken.
-pub(super) fn run(args: &ListArgs, data_dir: &Path, settings: &Settings, clock: Clock, console: &mut Console) -> Exit {
-    let findings = examine(data_dir, settings, &ConfiguredProviders { clock: Arc::clone(&clock) }, clock);
+pub(super) fn run(
+    args: &ListArgs,
+    data_dir: &Path,
+    settings: &Settings,
+    source: &ConfiguredProviders,
+    console: &mut Console,
+) -> Exit {
+    let findings = examine(data_dir, settings, source);
     for finding in &findings {
         if args.json {
             console.data(&serde_json::to_string(finding).unwrap_or_default());

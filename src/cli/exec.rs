@@ -34,7 +34,7 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
     };
     let images = args.image.iter().map(|path| image(path, console)).collect::<Result<Vec<_>, _>>()?;
     let session = session(args, engine, inbox, console)?;
-    let providers = provider_ids();
+    let providers = provider_ids(&engine.settings());
     if !session.provider.is_empty() && !providers.contains(&session.provider) {
         let args = [("id", Arg::from(session.provider.as_str())), ("known", Arg::from(providers.join(", ")))];
         return Err(console.say("cli-no-provider", &args));
@@ -49,7 +49,7 @@ pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut
         timeout_ms: args.timeout_ms,
         tools: args.tools.as_deref().map(tool_names),
         base_url: args.base_url.clone(),
-        api_key_env: args.api_key_env.clone(),
+        api_key: args.api_key_env.as_deref().map(|variable| console.key_in(variable)).transpose()?,
         fallback: fallback(args),
         ..gate_options(&args.gate)
     };

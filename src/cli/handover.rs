@@ -9,7 +9,7 @@ use crate::engine::{Handle, Handover, Reply, Visitor, can_hand_over, hand_over};
 use crate::lang::{Lang, Locale};
 use crate::port::Command;
 
-use super::args::{Arguments, Task};
+use super::args::{Arguments, ProvidersTask, Task};
 use super::console::Console;
 use super::exit::Exit;
 
@@ -30,7 +30,12 @@ pub(super) fn hand_over_to(
         words.extend(["--lang".to_owned(), lang.clone()]);
     }
     words.extend(std::env::args().skip(1));
-    let handover = Handover { arguments: words, cwd: console.cwd.clone(), stdin };
+    // The variable is this process's own, not that of the window's.
+    let api_key = match key_variable(task) {
+        Some(variable) => console.key_in(variable)?.expose().to_owned(),
+        None => String::new(),
+    };
+    let handover = Handover { arguments: words, cwd: console.cwd.clone(), stdin, api_key };
     let mut exit = Exit::Failed;
     let done = hand_over(data_dir, &handover, |reply| match reply {
         Reply::Out(text) => console.raw(&text),
@@ -45,13 +50,27 @@ fn wants_input(task: &Task) -> bool {
     match task {
         Task::Exec(args) => args.prompt == ["-"],
         Task::Tool(args) => args.arguments == "-",
+        Task::Providers(args) => matches!(args.task, Some(ProvidersTask::SetKey { .. })),
         Task::Tools(_)
         | Task::Models(_)
-        | Task::Providers(_)
         | Task::Sessions(_)
         | Task::Config(_)
         | Task::Doctor(_)
         | Task::Completions { .. } => false,
+    }
+}
+
+fn key_variable(task: &Task) -> Option<&str> {
+    match task {
+        Task::Exec(args) => args.api_key_env.as_deref(),
+        Task::Tool(_)
+        | Task::Providers(_)
+        | Task::Tools(_)
+        | Task::Models(_)
+        | Task::Sessions(_)
+        | Task::Config(_)
+        | Task::Doctor(_)
+        | Task::Completions { .. } => None,
     }
 }
 

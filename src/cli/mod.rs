@@ -12,6 +12,7 @@ mod exec;
 mod exit;
 mod handover;
 mod models;
+mod providers;
 mod sessions;
 mod terminal;
 mod tool;
@@ -19,13 +20,17 @@ mod tools;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
 
-use crate::engine::{Archive, Engine, EngineOptions, Handle, Inbox, default_data_dir, system_clock};
+use crate::engine::{
+    Archive, ConfiguredProviders, Engine, EngineOptions, Handle, Inbox, Keys, default_data_dir, system_clock,
+};
 use crate::lang::{Lang, Locale};
 use crate::port::{Language, Settings};
+use crate::secret::Keyring;
 
 pub use args::{Arguments, Task};
 pub use exit::Exit;
@@ -123,7 +128,7 @@ fn run_here(arguments: &Arguments, task: &Task, console: &mut Console) -> Result
         }
     };
     engine.end_on_interrupt();
-    let inbox = engine.subscribe(std::sync::Arc::new(|| {}));
+    let inbox = engine.subscribe(Arc::new(|| {}));
     let done = write(task, &engine.handle(), &inbox, console);
     engine.shutdown();
     done
@@ -152,11 +157,12 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
     };
     let settings = archive.as_ref().and_then(|archive| archive.settings().ok()).unwrap_or_default();
     console.lang = Lang::new(locale(arguments, Some(&settings)));
+    let source = source();
     match task {
         Task::Tools(args) => Some(Ok(tools::run(args, &settings, console))),
-        Task::Models(args) => Some(models::models(args, &settings, console)),
-        Task::Providers(args) => Some(Ok(models::providers(args, &settings, console))),
-        Task::Doctor(args) => Some(Ok(doctor::run(args, data_dir, &settings, system_clock(), console))),
+        Task::Models(args) => Some(models::models(args, &source, &settings, console)),
+        Task::Providers(args) => providers::read(args, &source, &settings, console).map(Ok),
+        Task::Doctor(args) => Some(Ok(doctor::run(args, data_dir, &settings, &source, console))),
         Task::Sessions(task) => sessions::read(task, archive.as_ref(), console),
         Task::Config(task) => config::read(task, &settings, console),
         Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => None,
@@ -170,10 +176,15 @@ fn write(task: &Task, engine: &Handle, inbox: &Inbox, console: &mut Console) -> 
         Task::Tool(args) => tool::run(args, engine, inbox, console),
         Task::Sessions(task) => sessions::write(task, engine, inbox, console),
         Task::Config(task) => config::write(task, engine, inbox, console),
-        Task::Tools(_) | Task::Models(_) | Task::Providers(_) | Task::Doctor(_) | Task::Completions { .. } => {
-            Ok(Exit::Done)
-        }
+        Task::Providers(args) => providers::write(args, engine, inbox, console),
+        Task::Tools(_) | Task::Models(_) | Task::Doctor(_) | Task::Completions { .. } => Ok(Exit::Done),
     }
+}
+
+/// The providers as the settings and the keyring have them.
+fn source() -> ConfiguredProviders {
+    let keys = Keys::new(Arc::new(Keyring::default()));
+    ConfiguredProviders { clock: system_clock(), keys: Arc::new(keys) }
 }
 
 fn locale(arguments: &Arguments, settings: Option<&Settings>) -> Locale {

@@ -1,19 +1,23 @@
-//! `nod models` and `nod providers`: where answers come from.
+//! `nod models`: what a provider offers.
 
-use serde_json::json;
-
-use crate::engine::{ConfiguredProviders, Place, ProviderSource as _, check_health, list_models, system_clock};
+use crate::engine::{ConfiguredProviders, Place, list_models};
 use crate::ir::Support;
 use crate::port::Settings;
 
-use super::args::{ListArgs, ModelsArgs};
+use super::args::ModelsArgs;
 use super::console::Console;
 use super::exit::Exit;
 
 /// Prints a provider's models with what they can do.
-pub(super) fn models(args: &ModelsArgs, settings: &Settings, console: &mut Console) -> Result<Exit, String> {
-    let place = Place { base_url: args.base_url.as_deref(), api_key_env: args.api_key_env.as_deref() };
-    let models = list_models(&source(), &args.provider, place, settings).map_err(|error| error.message)?;
+pub(super) fn models(
+    args: &ModelsArgs,
+    source: &ConfiguredProviders,
+    settings: &Settings,
+    console: &mut Console,
+) -> Result<Exit, String> {
+    let api_key = args.api_key_env.as_deref().map(|variable| console.key_in(variable)).transpose()?;
+    let place = Place { base_url: args.base_url.as_deref(), api_key: api_key.as_ref() };
+    let models = list_models(source, &args.provider, place, settings).map_err(|error| error.message)?;
     for model in &models {
         if args.json {
             console.data(&serde_json::to_string(model).unwrap_or_default());
@@ -32,29 +36,4 @@ pub(super) fn models(args: &ModelsArgs, settings: &Settings, console: &mut Conso
         console.line(&format!("{}  {}", model.id, can.join(", ")));
     }
     Ok(Exit::Done)
-}
-
-/// Prints the providers and whether each can be reached.
-pub(super) fn providers(args: &ListArgs, settings: &Settings, console: &mut Console) -> Exit {
-    for id in source().ids(settings) {
-        let health = check_health(&source(), &id, Place::default(), settings);
-        if args.json {
-            let line = match &health {
-                Ok(greeting) => json!({"id": id, "reachable": true, "detail": greeting}),
-                Err(error) => json!({"id": id, "reachable": false, "error": error}),
-            };
-            console.data(&line.to_string());
-        } else {
-            let detail = match health {
-                Ok(greeting) => greeting,
-                Err(error) => error.message,
-            };
-            console.line(&format!("{id}  {detail}"));
-        }
-    }
-    Exit::Done
-}
-
-fn source() -> ConfiguredProviders {
-    ConfiguredProviders { clock: system_clock() }
 }

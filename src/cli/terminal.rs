@@ -49,3 +49,48 @@ fn has_input() -> bool {
 fn has_input() -> bool {
     true
 }
+
+/// A line that does not show while it is typed.
+pub(super) fn read_hidden_line() -> std::io::Result<String> {
+    let _hidden = Hidden::begin();
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(line)
+}
+
+/// While this lives the terminal shows nothing of what is typed.
+struct Hidden {
+    #[cfg(unix)]
+    before: Option<rustix::termios::Termios>,
+}
+
+impl Hidden {
+    #[cfg(unix)]
+    fn begin() -> Self {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let stdin = std::io::stdin();
+        let before = tcgetattr(&stdin).ok();
+        if let Some(before) = &before {
+            let mut silent = before.clone();
+            silent.local_modes.remove(LocalModes::ECHO);
+            // A terminal that cannot be silenced is still one.
+            tcsetattr(&stdin, OptionalActions::Flush, &silent).ok();
+        }
+        Self { before }
+    }
+
+    #[cfg(not(unix))]
+    fn begin() -> Self {
+        Self {}
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        if let Some(before) = &self.before {
+            tcsetattr(std::io::stdin(), OptionalActions::Flush, before).ok();
+        }
+    }
+}

@@ -6,6 +6,8 @@ use crate::ir::{Clock, Error, MessageRecord, Session, SessionId};
 use crate::port::{SearchHit, Settings};
 use crate::store::{SessionExport, Store, StoreError};
 
+use super::setup;
+
 /// A stored data folder, opened for reading.
 pub struct Archive {
     store: Store,
@@ -72,7 +74,11 @@ impl Archive {
     /// # Errors
     /// When the database cannot be read.
     pub fn settings(&self) -> Result<Settings, Error> {
-        Ok(Settings::from_stored(&self.runtime.block_on(self.store.settings())?).0)
+        let mut settings = Settings::from_stored(&self.runtime.block_on(self.store.settings())?).0;
+        // A database of an older Nod, opened for reading only, has none yet.
+        let records = self.runtime.block_on(self.store.providers()).unwrap_or_default();
+        settings.providers = setup::known(records);
+        Ok(settings)
     }
 
     /// What SQLite finds wrong with the database; empty when nothing is.

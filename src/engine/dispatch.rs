@@ -23,7 +23,7 @@ use super::shared::Shared;
 use super::start::Detection;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
-use super::{complete, export, model, session, setting};
+use super::{complete, connection, export, model, session, setting, setup};
 
 /// Messages of one session that may wait for the running turn.
 const QUEUE: usize = 32;
@@ -83,7 +83,7 @@ impl Dispatcher {
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, quit: CancellationToken) {
         session::purge(&self.shared).await;
         if self.detection == Detection::AtStart {
-            model::refresh(&self.shared, None);
+            model::begin(&self.shared).await;
         }
         loop {
             tokio::select! {
@@ -201,6 +201,29 @@ impl Dispatcher {
             }
             Command::CancelPull { provider, model } => {
                 self.pulls.stop(&provider, &model);
+                Ok(())
+            }
+            Command::PutProvider(record) => setup::put(&shared, *record).await,
+            // The keyring may wait for the person.
+            Command::RemoveProvider { id } => {
+                self.errand(async move { setup::remove(&shared, &id).await });
+                Ok(())
+            }
+            Command::SetKey { provider, key } => {
+                self.errand(async move { setup::set_key(&shared, &provider, key).await });
+                Ok(())
+            }
+            Command::RemoveKey { provider } => {
+                self.errand(async move { setup::remove_key(&shared, &provider).await });
+                Ok(())
+            }
+            Command::TestProvider { provider, model } => {
+                self.errand(async move {
+                    let (source, settings) = (Arc::clone(&shared.providers), shared.settings());
+                    let found = connection::diagnose(source.as_ref(), &provider, model.as_deref(), &settings).await;
+                    shared.publish(Event::ProviderTested(Box::new(found))).await;
+                    Ok(())
+                });
                 Ok(())
             }
             Command::SetSetting { key, value } => setting::set(&shared, &key, value).await,

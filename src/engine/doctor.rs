@@ -8,8 +8,8 @@ use crate::ir::Clock;
 use crate::port::Settings;
 
 use super::archive::Archive;
-use super::lookup::check_health;
-use super::provider::{Place, ProviderSource};
+use super::lookup::{check_health, runtime};
+use super::provider::{ConfiguredProviders, Place, ProviderSource as _};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,8 +38,8 @@ pub enum Health {
 }
 
 /// Looks at everything.
-pub fn examine(data_dir: &Path, settings: &Settings, providers: &dyn ProviderSource, clock: Clock) -> Vec<Finding> {
-    let mut findings = vec![data_folder(data_dir), database(data_dir, clock)];
+pub fn examine(data_dir: &Path, settings: &Settings, providers: &ConfiguredProviders) -> Vec<Finding> {
+    let mut findings = vec![data_folder(data_dir), database(data_dir, providers.clock.clone()), keyring(providers)];
     for id in providers.ids(settings) {
         findings.push(match check_health(providers, &id, Place::default(), settings) {
             Ok(greeting) => good("provider", format!("{id}: {greeting}")),
@@ -85,6 +85,16 @@ fn database(data_dir: &Path, clock: Clock) -> Finding {
         Ok(Some(problems)) if problems.is_empty() => good("database", "integrity_check: ok"),
         Ok(Some(problems)) => broken("database", problems.join("; "), "doctor-mend-database"),
         Err(error) => broken("database", error.message, "doctor-mend-database"),
+    }
+}
+
+/// The keyring is asked for a key that nobody has: what matters is whether it answers.
+fn keyring(providers: &ConfiguredProviders) -> Finding {
+    let asked = runtime().map(|runtime| runtime.block_on(providers.keys.vault().read("probe")));
+    match asked {
+        Ok(Ok(_)) => good("keyring", ""),
+        Ok(Err(problem)) => absent("keyring", problem.to_string(), "doctor-mend-keyring"),
+        Err(error) => absent("keyring", error.message, "doctor-mend-keyring"),
     }
 }
 

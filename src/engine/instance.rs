@@ -15,7 +15,7 @@ const SOCKET_NAME: &str = "nod.sock";
 const LONGEST_REQUEST: u64 = 32 * 1024 * 1024;
 
 /// What is handed over: a command line with everything that it takes from its surroundings.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Handover {
     /// The arguments, the program's name first. None asks for nothing but the window.
@@ -24,6 +24,16 @@ pub struct Handover {
     pub cwd: PathBuf,
     /// What came on standard input, where the arguments ask for it.
     pub stdin: String,
+    /// The key in the environment variable that the arguments name; empty where they name none.
+    #[serde(default)]
+    pub api_key: String,
+}
+
+/// Standard input may be a key, too.
+impl std::fmt::Debug for Handover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handover").field("arguments", &self.arguments).field("cwd", &self.cwd).finish_non_exhaustive()
+    }
 }
 
 /// A piece of the answer.

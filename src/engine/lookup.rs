@@ -5,8 +5,9 @@ use std::path::Path;
 use crate::ir::{Error, ErrorCode, ModelInfo, ToolDef};
 use crate::policy::{self, FolderConcern, Platform, Surroundings};
 use crate::port::Settings;
+use crate::provider::Preset;
 
-use super::provider::{Place, ProviderSource};
+use super::provider::{Place, ProviderSource, known_ids};
 
 /// Every tool that there is, as models are told of it.
 pub fn tool_definitions() -> Vec<ToolDef> {
@@ -20,9 +21,14 @@ pub fn folder_concern(folder: &Path) -> Option<FolderConcern> {
     policy::folder_concern(folder, &surroundings)
 }
 
-/// The ids of the providers that there are.
-pub fn provider_ids() -> Vec<String> {
-    crate::provider::catalog().iter().map(|preset| preset.id.to_owned()).collect()
+/// The ids of the providers that can be asked: those that were set up, then the presets.
+pub fn provider_ids(settings: &Settings) -> Vec<String> {
+    known_ids(settings)
+}
+
+/// The providers that can be set up.
+pub fn presets() -> impl Iterator<Item = &'static Preset> {
+    crate::provider::catalog().iter()
 }
 
 /// The model of a provider that has only ever one (the built-in guide).
@@ -40,8 +46,7 @@ pub fn list_models(
     place: Place<'_>,
     settings: &Settings,
 ) -> Result<Vec<ModelInfo>, Error> {
-    let provider = source.provider(id, place, settings)?;
-    runtime()?.block_on(provider.list_models())
+    runtime()?.block_on(async { source.provider(id, place, settings).await?.list_models().await })
 }
 
 /// What a provider says of itself, for example its version. Waits.
@@ -54,11 +59,10 @@ pub fn check_health(
     place: Place<'_>,
     settings: &Settings,
 ) -> Result<String, Error> {
-    let provider = source.provider(id, place, settings)?;
-    runtime()?.block_on(provider.health_check())
+    runtime()?.block_on(async { source.provider(id, place, settings).await?.health_check().await })
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

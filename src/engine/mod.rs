@@ -13,6 +13,7 @@ mod archive;
 mod coercion;
 mod complete;
 mod confirm;
+mod connection;
 mod dispatch;
 mod doctor;
 mod export;
@@ -20,6 +21,7 @@ mod fault;
 mod gate;
 mod inbox;
 mod instance;
+mod key;
 mod logging;
 mod lookup;
 mod model;
@@ -28,18 +30,21 @@ mod request;
 mod round;
 mod session;
 mod setting;
+mod setup;
 mod shared;
 mod start;
 mod transcript;
 mod turn;
 
 pub use archive::Archive;
+pub use connection::{diagnose, diagnose_and_wait};
 pub use doctor::{Finding, Health, examine};
 pub use export::markdown;
 pub use inbox::{Inbox, Wake};
 pub use instance::{Departure, Handover, Reply, Visitor, can_hand_over, hand_over, serve};
+pub use key::Keys;
 pub use logging::{LogGuard, start_logging};
-pub use lookup::{check_health, folder_concern, list_models, only_model, provider_ids, tool_definitions};
+pub use lookup::{check_health, folder_concern, list_models, only_model, presets, provider_ids, tool_definitions};
 pub use provider::{ConfiguredProviders, Place, ProviderSource};
 pub use start::{
     Detection, Engine, EngineOptions, Handle, QueueFull, StartError, Storage, default_data_dir, system_clock,

@@ -25,11 +25,29 @@ pub(super) fn refresh(shared: &Arc<Shared>, provider: Option<String>) {
 
 async fn list(shared: &Shared, id: String) {
     shared.publish(Event::ModelsChanged { provider: id.clone(), state: ModelsState::Loading }).await;
-    let state = match shared.providers.provider(&id, Place::default(), &shared.settings()) {
+    let state = match shared.providers.provider(&id, Place::default(), &shared.settings()).await {
         Ok(provider) => provider.list_models().await.map_or_else(ModelsState::Failed, ModelsState::Ready),
         Err(error) => ModelsState::Failed(error),
     };
+    if let ModelsState::Ready(models) = &state
+        && let Err(error) = shared.store.keep_provider_models(&id, models).await
+    {
+        tracing::warn!(%error, id, "the list of models is not kept");
+    }
     shared.publish(Event::ModelsChanged { provider: id, state }).await;
+}
+
+/// What a window begins with: the last lists of the providers that were set up, and fresh ones of those that have none yet
+/// or are on this machine. Nobody's account is asked for the same list at every start.
+pub(super) async fn begin(shared: &Arc<Shared>) {
+    for id in shared.providers.ids(&shared.settings()) {
+        match shared.store.provider_models(&id).await {
+            Ok(Some(models)) => {
+                shared.publish(Event::ModelsChanged { provider: id, state: ModelsState::Ready(models) }).await;
+            }
+            Ok(None) | Err(_) => refresh(shared, Some(id)),
+        }
+    }
 }
 
 /// Downloads under way, by provider and model.
@@ -89,7 +107,7 @@ impl Pulls {
 }
 
 async fn pull(shared: &Shared, id: &str, model: &str) -> Result<(), Error> {
-    let provider = shared.providers.provider(id, Place::default(), &shared.settings())?;
+    let provider = shared.providers.provider(id, Place::default(), &shared.settings()).await?;
     let (sender, mut progress) = mpsc::channel(16);
     let report = async {
         while let Some(PullProgress { status, completed_bytes, total_bytes }) = progress.recv().await {

@@ -40,8 +40,8 @@ pub(super) async fn prepare(
 ) -> Result<Result<Prepared, Error>, Fault> {
     let session = transcript.session().await?;
     let settings = shared.settings();
-    let place = Place { base_url: options.base_url.as_deref(), api_key_env: options.api_key_env.as_deref() };
-    let answerer = match answerer(shared, &session.provider, &session.model, place, &settings) {
+    let place = Place { base_url: options.base_url.as_deref(), api_key: options.api_key.as_ref() };
+    let answerer = match answerer(shared, &session.provider, &session.model, place, &settings).await {
         Ok(answerer) => answerer,
         Err(error) => return Ok(Err(error)),
     };
@@ -73,7 +73,7 @@ pub(super) async fn prepare(
         context_window: info.map_or(0, |info| info.context_window),
     };
     shared.publish(measured).await;
-    let fallback = fallback(shared, options, &settings);
+    let fallback = fallback(shared, options, &settings).await;
     Ok(Ok(Prepared { request, answerer, fallback }))
 }
 
@@ -91,29 +91,29 @@ pub(super) fn is_enabled(tool: &str, settings: &Settings, options: &TurnOptions)
     is_wanted && (!is_off || is_named(&options.enabled_tools))
 }
 
-fn answerer(
+async fn answerer(
     shared: &Shared,
     provider: &str,
     model: &str,
     place: Place<'_>,
     settings: &Settings,
 ) -> Result<Answerer, Error> {
-    let provider = shared.providers.provider(provider, place, settings)?;
+    let provider = shared.providers.provider(provider, place, settings).await?;
     if model.is_empty() {
         return Err(Error::new(ErrorCode::ModelNotFound, "No model is chosen for this chat. Choose one first."));
     }
     Ok(Answerer { provider, model: model.to_owned() })
 }
 
-fn fallback(shared: &Shared, options: &TurnOptions, settings: &Settings) -> Option<Answerer> {
+async fn fallback(shared: &Shared, options: &TurnOptions, settings: &Settings) -> Option<Answerer> {
     let from_settings = || {
         let provider = settings.models.fallback_provider.clone();
         let model = settings.models.fallback_model.clone();
         (!provider.is_empty()).then_some(Fallback { provider, model, base_url: None })
     };
     let chosen = options.fallback.clone().or_else(from_settings)?;
-    let place = Place { base_url: chosen.base_url.as_deref(), api_key_env: None };
-    match answerer(shared, &chosen.provider, &chosen.model, place, settings) {
+    let place = Place { base_url: chosen.base_url.as_deref(), api_key: None };
+    match answerer(shared, &chosen.provider, &chosen.model, place, settings).await {
         Ok(answerer) => Some(answerer),
         Err(error) => {
             tracing::warn!(%error, "the fallback cannot be used");

@@ -50,6 +50,11 @@ fn check(key: &str, settings: &Settings) -> Result<(), SettingsError> {
     if settings.models.max_rounds == 0 {
         return bad("at least one round is needed".to_owned());
     }
+    let patience =
+        [settings.models.connect_timeout_s, settings.models.first_byte_timeout_s, settings.models.idle_timeout_s];
+    if !patience.iter().all(|seconds| (1..=86_400).contains(seconds)) {
+        return bad("a wait is from 1 second to a day".to_owned());
+    }
     if settings.models.num_ctx < 512 {
         return bad("a model needs at least 512 tokens of context".to_owned());
     }

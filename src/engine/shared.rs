@@ -16,6 +16,7 @@ use crate::tool::{Limits, Tool};
 use super::confirm::Confirms;
 use super::fault::Fault;
 use super::inbox::Hub;
+use super::key::Keys;
 use super::provider::ProviderSource;
 use super::request::KnownModels;
 
@@ -27,6 +28,7 @@ pub(super) struct Shared {
     pub(super) models: KnownModels,
     pub(super) settings: watch::Sender<Settings>,
     pub(super) providers: Arc<dyn ProviderSource>,
+    pub(super) keys: Arc<Keys>,
     pub(super) tools: Vec<Arc<dyn Tool>>,
     pub(super) clock: Clock,
     pub(super) helper: PathBuf,

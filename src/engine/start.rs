@@ -12,14 +12,17 @@ use tokio_util::task::TaskTracker;
 use crate::ir::{CallId, Clock, ConfirmId, Session, UnixMs};
 use crate::policy::{Platform, Surroundings};
 use crate::port::{Command, Event, Settings};
+use crate::secret::Keyring;
 use crate::store::{Opened, Store, StoreError};
 use crate::tool::Tool;
 
 use super::confirm::Confirms;
 use super::dispatch::Dispatcher;
 use super::inbox::{Hub, Inbox, Wake};
+use super::key::Keys;
 use super::provider::{ConfiguredProviders, ProviderSource};
 use super::request::KnownModels;
+use super::setup;
 use super::shared::{Shared, unique};
 
 /// Commands that may wait.
@@ -39,6 +42,8 @@ pub struct EngineOptions {
     pub clock: Clock,
     /// Where providers come from.
     pub providers: Arc<dyn ProviderSource>,
+    /// The keys of the person's accounts.
+    pub keys: Arc<Keys>,
     /// The program that is started as the helper stage of commands: this very program.
     pub helper: PathBuf,
     /// The person's home folder.
@@ -135,11 +140,13 @@ impl StartError {
 impl EngineOptions {
     /// The usual engine over a data folder. `helper` is the program for the helper stage of commands.
     pub fn new(data_dir: impl Into<PathBuf>, helper: impl Into<PathBuf>) -> Self {
+        let keys = Arc::new(Keys::new(Arc::new(Keyring::default())));
         Self {
             data_dir: data_dir.into(),
             storage: Storage::InFolder,
             clock: system_clock(),
-            providers: Arc::new(ConfiguredProviders { clock: system_clock() }),
+            providers: Arc::new(ConfiguredProviders { clock: system_clock(), keys: Arc::clone(&keys) }),
+            keys,
             helper: helper.into(),
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()),
             tools: crate::tool::all(),
@@ -169,7 +176,8 @@ impl Engine {
 
     async fn prepare(options: EngineOptions, opened: Opened) -> Result<Prepared, StartError> {
         let Opened { store, recovered } = opened;
-        let (settings, problems) = Settings::from_stored(&store.settings().await?);
+        let (mut settings, problems) = Settings::from_stored(&store.settings().await?);
+        settings.providers = setup::known(store.providers().await?);
         for problem in problems {
             tracing::warn!(%problem, "a stored setting keeps its default");
         }
@@ -189,6 +197,7 @@ impl Engine {
             models: KnownModels::default(),
             settings,
             providers: options.providers,
+            keys: options.keys,
             tools: options.tools,
             clock: Arc::clone(&options.clock),
             helper: options.helper,
@@ -320,6 +329,11 @@ impl Handle {
     /// A session that is not stored yet, with the settings' defaults: for a turn or a call of the command line.
     pub fn new_session(&self) -> Session {
         super::session::blank(&self.settings.borrow(), (self.clock)())
+    }
+
+    /// The settings as they are now.
+    pub fn settings(&self) -> Settings {
+        self.settings.borrow().clone()
     }
 
     /// A new id for a call of the command line.

@@ -46,6 +46,7 @@ impl Locale {
                     ("settings", include_str!(concat!("../../assets/lang/", $tag, "/settings.ftl"))),
                     ("failure", include_str!(concat!("../../assets/lang/", $tag, "/failure.ftl"))),
                     ("notice", include_str!(concat!("../../assets/lang/", $tag, "/notice.ftl"))),
+                    ("provider", include_str!(concat!("../../assets/lang/", $tag, "/provider.ftl"))),
                     ("cli", include_str!(concat!("../../assets/lang/", $tag, "/cli.ftl"))),
                     ("guide", include_str!(concat!("../../assets/lang/", $tag, "/guide.ftl"))),
                 ]

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::ir::{
-    CallId, ConfirmId, ConfirmMode, Decider, Image, MessageId, RuleId, Session, SessionId, ThinkingLevel, ToolCall,
+    CallId, ConfirmId, ConfirmMode, Decider, Image, MessageId, ProviderRecord, RuleId, Session, SessionId,
+    ThinkingLevel, ToolCall,
 };
+
+use crate::secret::SecretKey;
 
 use super::Answer;
 
@@ -76,6 +79,17 @@ pub enum Command {
     PullModel { provider: String, model: String },
     /// Stops a download.
     CancelPull { provider: String, model: String },
+    /// Sets a provider up, or changes one; what the record says of its key is not taken over → `SettingsChanged`.
+    PutProvider(Box<ProviderRecord>),
+    /// Forgets a provider and its key → `SettingsChanged`.
+    RemoveProvider { id: String },
+    /// Keeps a key for the provider's present origin, in the keyring or, where there is none, for this run →
+    /// `SettingsChanged`, `KeyKept`.
+    SetKey { provider: String, key: SecretKey },
+    /// Forgets the provider's key → `SettingsChanged`.
+    RemoveKey { provider: String },
+    /// Looks at the connection step by step → `ProviderTested`.
+    TestProvider { provider: String, model: Option<String> },
     /// Changes one setting by its key → `SettingsChanged`.
     SetSetting { key: String, value: Value },
     /// Back to the default → `SettingsChanged`.
@@ -114,8 +128,8 @@ pub struct TurnOptions {
     pub allow_unconfined: bool,
     /// Another base URL for the session's provider in this turn.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key for the session's provider in this turn.
-    pub api_key_env: Option<String>,
+    /// The key for the session's provider in this turn.
+    pub api_key: Option<SecretKey>,
     /// Who answers when the session's provider cannot; the settings' own when `None`.
     pub fallback: Option<Fallback>,
 }

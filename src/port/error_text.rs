@@ -25,6 +25,14 @@ const BY_PROVIDER_CODE: &[(&str, &str)] = &[
     ("no_such_model", "error-no-such-model"),
     ("not_saved", "error-not-saved"),
     ("turn_broken", "fault-turn-broken"),
+    ("tls_untrusted", "error-tls-untrusted"),
+    ("not_tls", "error-not-tls"),
+    ("proxy_failed", "error-proxy"),
+    ("ca_file", "error-ca-file"),
+    ("keyring", "error-keyring"),
+    ("key_missing", "error-key-missing"),
+    ("key_for_other_address", "error-key-elsewhere"),
+    ("no_vision", "error-no-vision"),
 ];
 
 /// The key of the text, and its arguments. A text names `detail` (the error's own message) where it says too little alone;

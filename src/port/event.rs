@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use crate::policy::Rule;
 
-use super::{ConfirmRequest, Settings};
+use super::{ConfirmRequest, Diagnosis, Settings};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +85,10 @@ pub enum Event {
     },
     /// All settings.
     SettingsChanged(Box<Settings>),
+    /// A key was taken; `problem` says why it could not go into the keyring and is kept for this run only.
+    KeyKept { provider: String, problem: Option<String> },
+    /// What was found when a provider's connection was looked at.
+    ProviderTested(Box<Diagnosis>),
     /// What a search found.
     SearchFound { number: u64, hits: Vec<SearchHit> },
     /// Paths for a typed beginning.

@@ -2,12 +2,14 @@
 
 mod command;
 mod confirm;
+mod diagnosis;
 mod error_text;
 mod event;
 mod settings;
 
 pub use command::{Command, Fallback, ImageAttachment, TurnOptions};
 pub use confirm::{Answer, ConfirmRequest};
+pub use diagnosis::{Diagnosis, Sentence};
 pub use error_text::error_text;
 pub use event::{Event, ModelsState, SearchHit, TurnEnd, TurnOutcome};
 pub use settings::{

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ir::{ConfirmMode, ThinkingLevel};
+use crate::ir::{ConfirmMode, Pricing, ProviderRecord, Proxy, ThinkingLevel};
 
 /// All settings, checked.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct Settings {
     pub models: ModelSettings,
     pub tools: ToolSettings,
     pub safety: SafetySettings,
+    /// The providers that the person has set up. They have a table and commands of their own, and no key here.
+    #[serde(skip)]
+    pub providers: Vec<ProviderRecord>,
 }
 
 /// How the window looks and types.
@@ -119,6 +122,19 @@ pub struct ModelSettings {
     pub fallback_model: String,
     /// The person's own system prompt; empty for none.
     pub system_prompt: String,
+    /// How servers beyond this network are reached: `system`, `none` or the proxy's address.
+    pub proxy: Proxy,
+    /// A file with certificate authorities to trust besides the system's own, as PEM; empty for none.
+    pub ca_file: String,
+    /// How long a connection may take, in seconds.
+    pub connect_timeout_s: u32,
+    /// How long a server may take until its answer begins, in seconds. Loading a model comes before it.
+    pub first_byte_timeout_s: u32,
+    /// How long an answer may pause, in seconds.
+    pub idle_timeout_s: u32,
+    /// What models cost where the person knows better: by `provider/model`, as `inputPerMillion`, `outputPerMillion` and
+    /// `currency`.
+    pub prices: BTreeMap<String, Pricing>,
 }
 
 impl Default for ModelSettings {
@@ -137,6 +153,12 @@ impl Default for ModelSettings {
             fallback_provider: String::new(),
             fallback_model: String::new(),
             system_prompt: String::new(),
+            proxy: Proxy::System,
+            ca_file: String::new(),
+            connect_timeout_s: 10,
+            first_byte_timeout_s: 1200,
+            idle_timeout_s: 300,
+            prices: BTreeMap::new(),
         }
     }
 }
@@ -227,8 +249,9 @@ impl Settings {
             .map_err(|error| SettingsError::BadValue { key: key.to_owned(), problem: error.to_string() })?;
         let slot = json.get_mut(group).and_then(|fields| fields.get_mut(name)).ok_or_else(unknown)?;
         *slot = value;
-        *self = serde_json::from_value(json)
+        let changed: Self = serde_json::from_value(json)
             .map_err(|error| SettingsError::BadValue { key: key.to_owned(), problem: error.to_string() })?;
+        *self = Self { providers: std::mem::take(&mut self.providers), ..changed };
         Ok(())
     }
 }

@@ -9,9 +9,9 @@ pub mod framing;
 pub mod history;
 pub mod http;
 pub mod preset;
+pub mod probe;
 pub mod retry;
 pub mod scripted;
-pub mod secret_key;
 
 mod guide;
 mod ollama;
@@ -21,9 +21,9 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
+pub use crate::secret::SecretKey;
 pub use guide::GUIDE_MODEL;
 pub use preset::{KeyUse, Preset, catalog, preset};
-pub use secret_key::SecretKey;
 
 use crate::ir::{Clock, Error, ModelInfo, Request, Response, StreamEvent};
 
@@ -89,6 +89,8 @@ pub struct ProviderConfig {
     pub num_ctx: u32,
     /// Ollama: how long the model stays loaded, for example `5m`; empty for the server's default.
     pub keep_alive: String,
+    /// How it is reached.
+    pub network: http::Network,
 }
 
 impl ProviderConfig {
@@ -103,6 +105,7 @@ impl ProviderConfig {
             headers: Vec::new(),
             num_ctx: 0,
             keep_alive: String::new(),
+            network: http::Network::default(),
         }
     }
 }
@@ -118,6 +121,19 @@ pub enum ProviderKind {
     Anthropic,
     /// The built-in guide, no AI model.
     Guide,
+}
+
+/// The address that a provider of this format is asked at, from what a person typed.
+///
+/// # Errors
+/// When it is no address, or one that may not be reached.
+pub fn address(kind: ProviderKind, base_url: &str) -> Result<http::Address, Error> {
+    match kind {
+        ProviderKind::Ollama => ollama::address(base_url),
+        ProviderKind::OpenAiCompatible | ProviderKind::Anthropic | ProviderKind::Guide => {
+            Ok(http::base_address(base_url)?)
+        }
+    }
 }
 
 /// A provider, ready to be asked. Nothing is sent yet.

@@ -15,6 +15,7 @@ mod export;
 mod message;
 mod migration;
 mod place;
+mod provider;
 mod recovery;
 mod row;
 mod rule;

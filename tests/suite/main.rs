@@ -16,6 +16,7 @@ mod disk;
 mod gate;
 mod guide;
 mod import;
+mod key;
 mod kill;
 mod patience;
 mod provider;

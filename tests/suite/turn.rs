@@ -261,8 +261,15 @@ fn another_provider_answers_when_the_first_cannot() {
         fn ids(&self, _: &Settings) -> Vec<String> {
             Vec::new()
         }
-        fn provider(&self, id: &str, _: Place<'_>, _: &Settings) -> Result<Arc<dyn Provider>, Error> {
-            Ok(if id == "second" { Arc::clone(&self.1) as _ } else { Arc::clone(&self.0) as _ })
+        fn provider<'a>(
+            &'a self,
+            id: &'a str,
+            _: Place<'a>,
+            _: &'a Settings,
+        ) -> futures_util::future::BoxFuture<'a, Result<Arc<dyn Provider>, Error>> {
+            Box::pin(
+                async move { Ok(if id == "second" { Arc::clone(&self.1) as _ } else { Arc::clone(&self.0) as _ }) },
+            )
         }
     }
     let gone = Error::new(ErrorCode::AuthInvalid, "no key");

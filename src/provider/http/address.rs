@@ -14,6 +14,35 @@ pub struct Address {
     reach: Reach,
 }
 
+/// An address as a person types it, whatever stands behind it: without a scheme it is https, except on this machine;
+/// `0.0.0.0` and `::` are where a server binds, not where one connects, and become loopback. Its path is left as it is.
+///
+/// # Errors
+/// When it is no address, or one that may not be reached.
+pub fn base_address(typed: &str) -> Result<Address, HttpError> {
+    let typed = typed.trim().trim_matches(['"', '\'']).trim();
+    let refuse =
+        |reason: String| HttpError { origin: typed.chars().take(200).collect(), problem: HttpProblem::Refused(reason) };
+    let with_scheme = if typed.contains("://") {
+        typed.to_owned()
+    } else {
+        let is_here = ["localhost", "127.", "[::1]", "0.0.0.0"].iter().any(|here| typed.starts_with(here));
+        format!("{}://{typed}", if is_here { "http" } else { "https" })
+    };
+    let mut url = Url::parse(&with_scheme).map_err(|error| refuse(format!("it is not an address: {error}")))?;
+    let loopback = match url.host() {
+        Some(Host::Ipv4(ip)) if ip.is_unspecified() => Some("127.0.0.1"),
+        Some(Host::Ipv6(ip)) if ip.is_unspecified() => Some("[::1]"),
+        Some(Host::Ipv4(_) | Host::Ipv6(_) | Host::Domain(_)) | None => None,
+    };
+    if let Some(loopback) = loopback
+        && url.set_host(Some(loopback)).is_err()
+    {
+        return Err(refuse("it names no host".into()));
+    }
+    Address::new(url)
+}
+
 /// How far away an address is, by its text alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
@@ -68,6 +97,11 @@ impl Address {
     /// How far away it is.
     pub fn reach(&self) -> Reach {
         self.reach
+    }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> String {
+        origin_of(&self.url)
     }
 }
 

@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the room that builds clients")]
 
 mod address;
+mod network;
 mod problem;
 mod reply;
 
@@ -16,12 +17,15 @@ use reqwest::redirect;
 use tokio::time::timeout;
 use url::Url;
 
-pub use address::{Address, Reach};
+pub use address::{Address, Reach, base_address};
+pub use network::Network;
 pub use problem::{HttpError, HttpProblem};
 pub use reply::{Reply, TimeLimits};
 
 use address::{GuardedResolver, origin_of};
 use problem::{chain, problem_of};
+
+use crate::ir::Proxy;
 
 /// Most redirects on the same origin.
 const REDIRECT_LIMIT: usize = 5;
@@ -52,28 +56,47 @@ impl Http {
     /// # Errors
     /// When TLS cannot be set up.
     pub fn new(address: &Address, connect: Duration, redirects: Redirects) -> Result<Self, HttpError> {
+        let limits = TimeLimits { connect, ..TimeLimits::LOCAL };
+        Self::through(&Network { limits, ..Network::default() }, address, redirects)
+    }
+
+    /// A client for `address` that reaches it as `network` says.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up, the proxy is none, or the file of certificates cannot be read.
+    pub fn through(network: &Network, address: &Address, redirects: Redirects) -> Result<Self, HttpError> {
+        let origin = origin_of(address.url());
+        let fail = |problem: HttpProblem| HttpError { origin: origin.clone(), problem };
         // Err means that a provider is installed already, which is as good.
         drop(rustls::crypto::ring::default_provider().install_default());
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("nod/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(connect)
+            .connect_timeout(network.limits.connect)
             .http1_max_headers(HEADER_LIMIT)
             .referer(false)
             .redirect(redirect_policy(redirects))
             .dns_resolver(GuardedResolver { reach: address.reach() });
         match address.reach() {
             Reach::Loopback | Reach::Lan => builder = builder.no_proxy(),
-            Reach::Public => {}
+            Reach::Public => match network.chosen_proxy().map_err(fail)? {
+                Some(proxy) => builder = builder.no_proxy().proxy(proxy),
+                None if network.proxy == Proxy::Direct => builder = builder.no_proxy(),
+                None => {}
+            },
         }
         if address.url().scheme() == "http" && redirects == Redirects::SameOrigin {
             // Nothing is ever encrypted here, and reading the system's certificates takes longer than most requests.
             let no_roots = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
             builder = builder.tls_backend_preconfigured(no_roots.with_no_client_auth());
+        } else {
+            let certificates = network.certificates().map_err(fail)?;
+            if !certificates.is_empty() {
+                builder = builder.tls_certs_merge(certificates);
+            }
         }
-        let origin = origin_of(address.url());
         match builder.build() {
             Ok(client) => Ok(Self { client, base: address.url().clone(), origin, headers: HeaderMap::new() }),
-            Err(error) => Err(HttpError { origin, problem: HttpProblem::Setup(chain(&error)) }),
+            Err(error) => Err(fail(HttpProblem::Setup(chain(&error)))),
         }
     }
 

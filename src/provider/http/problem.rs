@@ -30,6 +30,14 @@ pub enum HttpProblem {
     UnknownHost,
     #[error("no connection: {0}")]
     Connect(String),
+    #[error("its certificate is not trusted: {0}")]
+    Untrusted(String),
+    #[error("it does not speak TLS: {0}")]
+    NotTls(String),
+    #[error("the proxy: {0}")]
+    Proxy(String),
+    #[error("the file of certificates {path} cannot be used: {reason}")]
+    CertificateFile { path: String, reason: String },
     #[error("it redirects to another place")]
     Redirect,
     #[error("no answer for {} seconds", .0.as_secs())]
@@ -55,6 +63,18 @@ impl From<HttpError> for Error {
             }
             HttpProblem::Connect(_) => {
                 (ErrorCode::NetworkError, true, "connection_failed", "No connection to the server")
+            }
+            HttpProblem::Untrusted(_) => {
+                (ErrorCode::NetworkError, false, "tls_untrusted", "The server's certificate is not trusted")
+            }
+            HttpProblem::NotTls(_) => {
+                (ErrorCode::NetworkError, false, "not_tls", "The server does not speak https. Check the address")
+            }
+            HttpProblem::Proxy(_) => {
+                (ErrorCode::NetworkError, true, "proxy_failed", "The proxy lets nothing through. Check its address")
+            }
+            HttpProblem::CertificateFile { .. } => {
+                (ErrorCode::NetworkError, false, "ca_file", "The file of certificates cannot be used")
             }
             HttpProblem::Redirect => {
                 (ErrorCode::NetworkError, false, "redirected", "The server redirects elsewhere. Check the address")
@@ -88,8 +108,18 @@ pub(super) fn problem_of(error: &reqwest::Error) -> HttpProblem {
     if causes(error).any(<dyn std::error::Error>::is::<LookupRefused>) {
         return HttpProblem::Refused(LookupRefused.to_string());
     }
+    let says = |word: &str| causes(error).any(|cause| cause.to_string().contains(word));
+    if says("tunnel error") || says("SOCKS") || says("socks connect") {
+        return HttpProblem::Proxy(chain(error));
+    }
     if error.is_dns() {
         return HttpProblem::UnknownHost;
+    }
+    if says("invalid peer certificate") {
+        return HttpProblem::Untrusted(chain(error));
+    }
+    if says("InvalidContentType") {
+        return HttpProblem::NotTls(chain(error));
     }
     let is_refused = causes(error)
         .filter_map(|cause| cause.downcast_ref::<io::Error>())

@@ -27,6 +27,10 @@ pub(super) fn unreachable(error: HttpError) -> Error {
         HttpProblem::Refused(_)
         | HttpProblem::Setup(_)
         | HttpProblem::Connect(_)
+        | HttpProblem::Untrusted(_)
+        | HttpProblem::NotTls(_)
+        | HttpProblem::Proxy(_)
+        | HttpProblem::CertificateFile { .. }
         | HttpProblem::Redirect
         | HttpProblem::Silent(_)
         | HttpProblem::Broken(_)

@@ -31,6 +31,11 @@ use encode::{Encoding, ThinkingUse};
 /// Where Ollama listens when nobody says otherwise.
 pub(super) const DEFAULT_URL: &str = address::DEFAULT_URL;
 
+/// Where the server is, from what a person typed.
+pub(super) fn address(typed: &str) -> Result<super::http::Address, Error> {
+    address::parse(typed)
+}
+
 /// Largest answer that is read whole (lists, details), in bytes.
 const BODY_LIMIT: usize = 64 * 1024 * 1024;
 /// Largest error body, in bytes.
@@ -43,6 +48,7 @@ pub(super) struct Ollama {
     num_ctx: u32,
     keep_alive: String,
     clock: Clock,
+    limits: TimeLimits,
     images: image::Fetched,
 }
 
@@ -50,13 +56,14 @@ impl Ollama {
     /// A client for the server that the configuration names.
     pub(super) fn new(config: ProviderConfig, clock: Clock) -> Result<Self, Error> {
         let address = address::parse(&config.base_url).map_err(|error| error.from_provider(&config.id))?;
-        let http = Http::new(&address, TimeLimits::LOCAL.connect, Redirects::SameOrigin)?;
+        let http = Http::through(&config.network, &address, Redirects::SameOrigin)?;
         Ok(Self {
             id: config.id,
             http,
             num_ctx: config.num_ctx,
             keep_alive: config.keep_alive,
             clock,
+            limits: config.network.limits,
             images: image::Fetched::default(),
         })
     }
@@ -128,7 +135,7 @@ impl Ollama {
         };
         loop {
             let body = encode::chat(request, &with)?;
-            let reply = self.http.post_json("api/chat", body, TimeLimits::LOCAL).await.map_err(fault::unreachable)?;
+            let reply = self.http.post_json("api/chat", body, self.limits).await.map_err(fault::unreachable)?;
             if reply.is_success() {
                 return Ok(Asked::Reply(Box::new(reply)));
             }

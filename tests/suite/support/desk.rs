@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod::engine::{ConfiguredProviders, Engine, EngineOptions, Inbox, Place, ProviderSource, Storage, system_clock};
+use futures_util::future::BoxFuture;
+use nod::engine::{
+    ConfiguredProviders, Engine, EngineOptions, Inbox, Keys, Place, ProviderSource, Storage, system_clock,
+};
 use nod::ir::{
     CallId, CallRecord, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ThinkingLevel,
     ToolCall, ToolResult, UnixMs,
@@ -13,6 +16,7 @@ use nod::ir::{
 use nod::port::{Answer, Command, ConfirmRequest, Event, Settings, TurnEnd, TurnOptions};
 use nod::provider::Provider;
 use nod::provider::scripted::{Scripted, Step};
+use nod::secret::MemoryVault;
 use nod::tool::Tool;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -29,8 +33,13 @@ impl ProviderSource for Only {
         vec![self.0.provider_id().to_owned()]
     }
 
-    fn provider(&self, _: &str, _: Place<'_>, _: &Settings) -> Result<Arc<dyn Provider>, Error> {
-        Ok(Arc::clone(&self.0))
+    fn provider<'a>(
+        &'a self,
+        _: &'a str,
+        _: Place<'a>,
+        _: &'a Settings,
+    ) -> BoxFuture<'a, Result<Arc<dyn Provider>, Error>> {
+        Box::pin(async { Ok(Arc::clone(&self.0)) })
     }
 }
 
@@ -84,7 +93,10 @@ impl Setup {
     /// The model is behind a server that speaks Ollama's format.
     pub(crate) fn ollama(url: &str) -> Self {
         Self {
-            source: Arc::new(ConfiguredProviders { clock: system_clock() }),
+            source: Arc::new(ConfiguredProviders {
+                clock: system_clock(),
+                keys: Arc::new(Keys::new(Arc::new(MemoryVault::default()))),
+            }),
             settings: vec![("models.ollama_url", json!(url))],
             model: ("ollama", "qwen3:8b"),
             ..Self::new(Vec::new())

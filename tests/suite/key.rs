@@ -1,0 +1,129 @@
+//! Keys: where they are kept, whom they are sent to, and that they are found nowhere else.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program is started as a person starts it, and its files are searched"
+)]
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Planted, and looked for everywhere.
+const PLANTED: &str = "sk-planted-7f3a9c51d2e84b06";
+
+/// A person's place with a data folder and no keyring.
+struct Person {
+    place: tempfile::TempDir,
+}
+
+impl Person {
+    fn new() -> Self {
+        let place = tempfile::Builder::new().prefix("nod-key-").tempdir().unwrap();
+        for folder in ["home", "run", "share"] {
+            std::fs::create_dir(place.path().join(folder)).unwrap();
+        }
+        Self { place }
+    }
+
+    /// The program's surroundings: nothing of this process's own session.
+    fn surround(&self, command: &mut Command) {
+        let at = |name: &str| self.place.path().join(name);
+        command
+            .env("NOD_DATA_DIR", at("data"))
+            .env("HOME", at("home"))
+            .env("XDG_RUNTIME_DIR", at("run"))
+            .env("XDG_DATA_HOME", at("share"))
+            .env("XDG_CONFIG_HOME", at("home/.config"))
+            .env("XDG_CACHE_HOME", at("home/.cache"))
+            .env("LANG", "en_US.UTF-8")
+            .env("NOD_LOG", "trace")
+            .env_remove("DISPLAY")
+            .env_remove("WAYLAND_DISPLAY")
+            .env_remove("DBUS_SESSION_BUS_ADDRESS");
+    }
+
+    fn nod(&self, words: &[&str], input: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nod"));
+        self.surround(&mut command);
+        command.args(words);
+        feed(command, input)
+    }
+
+    /// The files in which the text stands.
+    fn files_with(&self, text: &str) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        search(self.place.path(), text.as_bytes(), &mut found);
+        found
+    }
+}
+
+fn feed(mut command: Command, input: &str) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn search(folder: &Path, text: &[u8], found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            search(&path, text, found);
+        } else if path.is_file() && std::fs::read(&path).unwrap().windows(text.len()).any(|part| part == text) {
+            found.push(path);
+        }
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn without_a_keyring_a_key_is_refused_aloud_and_written_nowhere() {
+    let person = Person::new();
+    let output = person.nod(&["providers", "set-key", "openai"], &format!("{PLANTED}\n"));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let said = text(&output);
+    assert!(said.contains("not kept") && said.contains("OPENAI_API_KEY") && !said.contains(PLANTED), "{said}");
+    assert_eq!(person.files_with(PLANTED), Vec::<PathBuf>::new());
+    // The search does find what is there.
+    std::fs::write(person.place.path().join("data/control"), format!("x{PLANTED}y")).unwrap();
+    assert_eq!(person.files_with(PLANTED).len(), 1);
+}
+
+/// A Secret Service of this test's own: its daemon, unlocked by a password, in private folders.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_secret_service_keeps_a_key_that_the_next_run_reads() {
+    let person = Person::new();
+    let script = r#"
+        set -eu
+        printf 'a password' | gnome-keyring-daemon --unlock --components=secrets >/dev/null
+        nod="$1"
+        "$nod" providers add work --preset openai-compatible --base-url https://llm.example.com/v1
+        printf '%s\n' "$KEY" | env -u KEY "$nod" providers set-key work
+        unset KEY
+        "$nod" --data-dir "$NOD_DATA_DIR" doctor | grep Keyring
+        secret-tool search --all service nod 2>&1 | grep -c llm.example.com || true
+        "$nod" providers remove-key work
+    "#;
+    if !["gnome-keyring-daemon", "dbus-run-session"].iter().all(|program| is_installed(program)) {
+        // packaging/test.sh installs both.
+        assert!(std::env::var_os("CI").is_none(), "gnome-keyring and dbus are missing");
+        return;
+    }
+    let mut command = Command::new("dbus-run-session");
+    person.surround(&mut command);
+    command.env("KEY", PLANTED).args(["--", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_nod")]);
+    let output = feed(command, "");
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("✓ Keyring"), "{}", text(&output));
+    assert!(!text(&output).contains(PLANTED), "{}", text(&output));
+    assert_eq!(person.files_with(PLANTED), Vec::<PathBuf>::new(), "the keyring's own file is encrypted");
+}
+
+#[cfg(target_os = "linux")]
+fn is_installed(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
