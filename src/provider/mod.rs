@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod arguments;
+pub mod body;
 pub mod framing;
 pub mod history;
 pub mod http;
@@ -13,6 +14,8 @@ pub mod probe;
 pub mod retry;
 pub mod scripted;
 
+mod anthropic;
+mod data_uri;
 mod guide;
 mod ollama;
 
@@ -143,7 +146,8 @@ pub fn address(kind: ProviderKind, base_url: &str) -> Result<http::Address, Erro
 pub fn connect(config: ProviderConfig, clock: Clock) -> Result<Arc<dyn Provider>, Error> {
     match config.kind {
         ProviderKind::Ollama => Ok(Arc::new(ollama::Ollama::new(config, clock)?)),
-        ProviderKind::OpenAiCompatible | ProviderKind::Anthropic => {
+        ProviderKind::Anthropic => Ok(Arc::new(anthropic::Anthropic::new(config, clock)?)),
+        ProviderKind::OpenAiCompatible => {
             Err(Error::new(crate::ir::ErrorCode::Unknown, "This format is not built in yet.").from_provider(config.id))
         }
         ProviderKind::Guide => Ok(Arc::new(guide::Guide::new(config.id, clock))),

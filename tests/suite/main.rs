@@ -22,6 +22,7 @@ mod patience;
 mod provider;
 mod race;
 mod recovery;
+mod replay;
 mod scenarios;
 mod search;
 mod stop;

@@ -1,28 +1,17 @@
-//! The Ollama adapter against recorded and broken answers over real loopback HTTP. Adding a case is adding a folder under
-//! `tests/fixtures/provider/ollama`: `request.json` (an IR request), `response.ndjson` (the bytes of the answer), `expected.json`
-//! (the body that was sent, the event bodies, and the response or the error).
+//! The Ollama adapter where a folder of fixtures says too little: refusals, silences, images, models, downloads.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nod::ir::{
-    Accumulator, Clock, Error, ErrorCode, FinishReason, Image, Message, Request, Response, Role, StreamBody,
-    StreamEvent, Support, UnixMs,
-};
+use nod::ir::{Error, ErrorCode, FinishReason, Image, Message, Role, StreamBody, Support};
 use nod::provider::retry::{Decision, Shown, decide};
 use nod::provider::{Provider, ProviderConfig, ProviderKind, PullProgress, catalog, connect};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::support::exchange::{NOW, bodies, check_order, clock, hello, streamed};
 use crate::support::ollama::{
     Gate, OllamaServer, Piece, Reply, calls_line, done_line, done_with_calls_line, text_line, thinking_line,
 };
-
-const NOW: UnixMs = UnixMs(1_719_000_000_000);
-
-fn clock() -> Clock {
-    Arc::new(|| NOW)
-}
 
 fn ollama_at(url: &str) -> Arc<dyn Provider> {
     let config = ProviderConfig {
@@ -31,128 +20,6 @@ fn ollama_at(url: &str) -> Arc<dyn Provider> {
         ..ProviderConfig::new("ollama", ProviderKind::Ollama, url)
     };
     connect(config, clock()).unwrap()
-}
-
-fn request(messages: &Value) -> Request {
-    serde_json::from_value(json!({
-        "meta": {"sessionId": "s_1", "iteration": 1, "requestId": "r_1", "timestamp": NOW, "agentVersion": "0.1.0"},
-        "systemPrompt": {"roleDefinition": ""},
-        "messages": messages,
-        "params": {},
-    }))
-    .unwrap()
-}
-
-fn hello() -> Request {
-    request(&json!([{"role": "user", "content": "hi", "timestamp": 0}]))
-}
-
-/// Sends, and gives what came: the events in order, and how it ended.
-async fn streamed(provider: &dyn Provider, request: &Request) -> (Vec<StreamEvent>, Result<Response, Error>) {
-    let (sender, mut receiver) = mpsc::channel(4);
-    let collect = async {
-        let mut events = Vec::new();
-        while let Some(event) = receiver.recv().await {
-            events.push(event);
-        }
-        events
-    };
-    let (outcome, events) = tokio::join!(provider.send_stream("qwen3:8b", request, sender), collect);
-    (events, outcome)
-}
-
-fn bodies(events: &[StreamEvent]) -> Value {
-    serde_json::to_value(events.iter().map(|event| &event.body).collect::<Vec<_>>()).unwrap()
-}
-
-/// The order rules hold, and the events add up to the response.
-fn check_order(events: &[StreamEvent], outcome: &Result<Response, Error>) {
-    let mut sum = Accumulator::default();
-    for event in events {
-        sum.apply(event).unwrap();
-    }
-    assert!(sum.is_done());
-    match outcome {
-        Ok(response) => {
-            assert_eq!(sum.content, response.content);
-            assert_eq!(sum.reasoning, response.reasoning_content.clone().unwrap_or_default());
-            assert_eq!(sum.calls, response.tool_calls.clone().unwrap_or_default());
-            assert_eq!(sum.usage.unwrap_or_default(), response.usage);
-            assert_eq!(sum.error, None);
-        }
-        Err(error) => assert_eq!(sum.error.as_ref(), Some(error)),
-    }
-}
-
-struct Case {
-    name: String,
-    request: Request,
-    response: Vec<u8>,
-    expected: Value,
-    folder: PathBuf,
-}
-
-fn cases() -> Vec<Case> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/provider/ollama");
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
-    folders.sort();
-    let read = |folder: &Path, name: &str| std::fs::read(folder.join(name)).unwrap();
-    folders
-        .into_iter()
-        .map(|folder| Case {
-            name: folder.file_name().unwrap().to_string_lossy().into_owned(),
-            request: serde_json::from_slice(&read(&folder, "request.json")).unwrap(),
-            response: read(&folder, "response.ndjson"),
-            expected: std::fs::read(folder.join("expected.json"))
-                .map_or(Value::Null, |text| serde_json::from_slice(&text).unwrap()),
-            folder,
-        })
-        .collect()
-}
-
-async fn play(case: &Case, server: &OllamaServer, provider: &dyn Provider, pieces: Vec<Piece>) -> Value {
-    server.answer(Reply::pieces(pieces));
-    let (events, outcome) = streamed(provider, &case.request).await;
-    check_order(&events, &outcome);
-    let end = match outcome {
-        Ok(response) => json!({"response": response}),
-        Err(error) => json!({"error": error}),
-    };
-    json!({"sent": server.last_chat(), "events": bodies(&events), "end": end})
-}
-
-/// With `NOD_WRITE_FIXTURES` set, what is read now becomes what is expected: look at the difference before you keep it.
-#[expect(clippy::disallowed_methods, reason = "writes this repository's own fixtures, when asked to")]
-fn rewrite(case: &Case, expected: &Value) {
-    std::fs::write(case.folder.join("expected.json"), format!("{expected:#}\n")).unwrap();
-}
-
-#[tokio::test]
-async fn every_recorded_answer_is_read_the_same_whole_cut_anywhere_and_byte_by_byte() {
-    let cases = cases();
-    assert!(cases.len() >= 10, "the fixtures are there");
-    for case in &cases {
-        let server = OllamaServer::start();
-        let provider = ollama_at(&server.url());
-        let whole = play(case, &server, provider.as_ref(), vec![Piece::Bytes(case.response.clone())]).await;
-        if std::env::var_os("NOD_WRITE_FIXTURES").is_some() {
-            rewrite(case, &whole);
-            continue;
-        }
-        assert_eq!(whole, case.expected, "{}", case.name);
-        let single = case.response.chunks(1).map(|byte| Piece::Bytes(byte.to_vec())).collect();
-        assert_eq!(play(case, &server, provider.as_ref(), single).await, case.expected, "{} byte by byte", case.name);
-        for cut in 1..case.response.len() {
-            let (first, second) = case.response.split_at(cut);
-            let pieces = vec![Piece::Bytes(first.to_vec()), Piece::Bytes(second.to_vec())];
-            assert_eq!(
-                play(case, &server, provider.as_ref(), pieces).await,
-                case.expected,
-                "{} cut at {cut}",
-                case.name
-            );
-        }
-    }
 }
 
 async fn failure(reply: Reply) -> Error {

@@ -31,6 +31,13 @@ impl TimeLimits {
         idle: Duration::from_mins(5),
         meaningful: Duration::from_mins(15),
     };
+    /// For a service in the cloud, which may hold a request in its queue for minutes before it begins.
+    pub const REMOTE: Self = Self {
+        connect: Duration::from_secs(15),
+        first_byte: Duration::from_mins(10),
+        idle: Duration::from_mins(5),
+        meaningful: Duration::from_mins(15),
+    };
     /// For small answers that must come soon: a list, a version.
     pub const QUICK: Self = Self {
         connect: Duration::from_secs(5),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::wire::{CallOut, ChatMessage, ChatRequest, FunctionOut, KeepAlive, Options, Think, Tool, ToolFunction};
 use crate::ir::{Error, ErrorCode, GenerationParams, Message, Request, Role, ThinkingEffort};
+use crate::provider::data_uri::base64_of;
 use crate::provider::history::valid_history;
 
 /// What a request needs beside itself.
@@ -114,7 +115,7 @@ fn chat_message<'a>(message: &'a Message, in_loop: bool, fetched: &'a HashMap<St
         })
         .collect();
     for image in message.images.iter().flatten() {
-        match super::image::from_data_uri(&image.url) {
+        match base64_of(&image.url) {
             Some(base64) => out.images.push(base64),
             None => match fetched.get(&image.url) {
                 Some(base64) => out.images.push(Cow::Borrowed(base64)),

@@ -1,6 +1,5 @@
-//! Images as Ollama wants them: raw base64. A data URI is cut open; a public address is fetched first.
+//! Images as Ollama wants them: raw base64. A public address is fetched first.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use base64::Engine as _;
@@ -9,6 +8,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use crate::ir::{Error, ErrorCode, Request, Role};
+use crate::provider::data_uri::base64_of;
 use crate::provider::http::{Address, Http, Redirects, TimeLimits};
 use crate::provider::retry::with_detail;
 
@@ -16,41 +16,6 @@ use crate::provider::retry::with_detail;
 const IMAGE_LIMIT: usize = 20 * 1024 * 1024;
 /// Fetched images that are kept, so that the rounds of a turn do not fetch them again.
 const KEPT: usize = 8;
-
-/// The base64 text of a data URI; `None` when it is none.
-pub(super) fn from_data_uri(url: &str) -> Option<Cow<'_, str>> {
-    let rest = url.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:")).and_then(|_| url.get(5..))?;
-    let (kind, data) = rest.split_once(',')?;
-    if kind.to_ascii_lowercase().ends_with(";base64") {
-        let is_clean = !data.contains(|c: char| c.is_ascii_whitespace());
-        return Some(if is_clean { data.into() } else { data.split_ascii_whitespace().collect::<String>().into() });
-    }
-    Some(STANDARD.encode(percent_decoded(data)).into())
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        let escaped = match (first, tail) {
-            (b'%', [high, low, after @ ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| (high * 16 + low, after)),
-            _ => None,
-        };
-        match escaped {
-            Some((byte, after)) => {
-                bytes.push(byte);
-                rest = after;
-            }
-            None => bytes.push(*first),
-        }
-    }
-    bytes
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
-}
 
 /// Images that were fetched.
 #[derive(Debug, Default)]
@@ -69,7 +34,7 @@ impl Fetched {
         let newest = request.messages.iter().rposition(|message| message.role == Role::User);
         for (index, message) in request.messages.iter().enumerate() {
             for image in message.images.iter().flatten() {
-                if from_data_uri(&image.url).is_some() || images.contains_key(&image.url) {
+                if base64_of(&image.url).is_some() || images.contains_key(&image.url) {
                     continue;
                 }
                 match self.get(&image.url).await {
@@ -119,24 +84,4 @@ async fn fetch(url: &str) -> Result<String, Error> {
     }
     let bytes = reply.bytes(IMAGE_LIMIT).await.map_err(|error| failed(&error.to_string()))?;
     Ok(STANDARD.encode(bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_data_uri_gives_its_raw_base64() {
-        for (url, expected) in [
-            ("data:image/png;base64,AAEC", Some("AAEC")),
-            ("DATA:image/png;charset=x;BASE64,AA\n EC", Some("AAEC")),
-            ("data:image/svg+xml,%3Csvg/%3E%zz", Some("PHN2Zy8+JXp6")),
-            ("data:nothing", None),
-            ("https://example.com/a.png", None),
-            ("d", None),
-            ("图片", None),
-        ] {
-            assert_eq!(from_data_uri(url).as_deref(), expected, "{url}");
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! What several test files share.
 
 pub(crate) mod desk;
+pub(crate) mod exchange;
 pub(crate) mod ollama;
 pub(crate) mod own_process;
 #[cfg(all(target_os = "linux", feature = "gui"))]

@@ -1,4 +1,4 @@
-//! A loopback server that speaks Ollama's format from a script: the bytes of each answer, cut where the test wants, held
+//! A loopback server that answers chats of every wire format from a script (and the rest as Ollama does): the bytes of each answer, cut where the test wants, held
 //! at gates that the test opens, broken off, or left hanging. It records every request. On plain threads, so that it
 //! serves async tests, window tests and child processes alike.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
@@ -53,6 +53,18 @@ pub(crate) struct Recorded {
     pub(crate) body: Value,
 }
 
+impl Recorded {
+    /// Whether a model is asked: by Ollama's format, OpenAI's or Anthropic's.
+    pub(crate) fn is_chat(&self) -> bool {
+        ["/api/chat", "/chat/completions", "/v1/messages"].iter().any(|path| self.path.ends_with(path))
+    }
+
+    /// A header's value; empty when it did not come.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+}
+
 /// What the server answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
@@ -68,6 +80,8 @@ pub(crate) enum Piece {
     Bytes(Vec<u8>),
     /// Wait until the test opens the gate.
     Gate(Gate),
+    /// The server takes its time.
+    Pause(Duration),
     /// Close the connection in the middle.
     Drop,
     /// Say nothing more until the client goes away; then `wait_for_hangup` returns.
@@ -147,6 +161,13 @@ impl Reply {
             headers: vec![("Content-Type".into(), "application/x-ndjson".into())],
             pieces: pieces.into_iter().collect(),
         }
+    }
+
+    /// The same under another status.
+    #[must_use]
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
     }
 
     /// The same with one more header.
@@ -295,7 +316,7 @@ impl OllamaServer {
 
     /// The body of the newest chat.
     pub(crate) fn last_chat(&self) -> Option<Value> {
-        self.lock().requests.iter().rfind(|request| request.path == "/api/chat").map(|request| request.body.clone())
+        self.lock().chats().last().cloned()
     }
 
     /// Blocks until this many chats were asked for, and gives their bodies.
@@ -331,11 +352,11 @@ impl Drop for OllamaServer {
 
 impl Inner {
     fn chats(&self) -> impl Iterator<Item = &Value> {
-        self.requests.iter().filter(|request| request.path == "/api/chat").map(|request| &request.body)
+        self.requests.iter().filter(|request| request.is_chat()).map(|request| &request.body)
     }
 
     fn reply_to(&mut self, request: &Recorded) -> Reply {
-        if request.path == "/api/chat" {
+        if request.is_chat() {
             if let Some(reply) = self.answers.pop_front() {
                 return reply;
             }
@@ -379,6 +400,7 @@ fn serve(stream: TcpStream, state: &State) -> std::io::Result<()> {
                     chunk.extend_from_slice(b"\r\n");
                     writer.write_all(&chunk)?;
                 }
+                Piece::Pause(pause) => std::thread::park_timeout(pause),
                 Piece::Gate(gate) => gate.pass(),
                 Piece::Drop => return writer.shutdown(Shutdown::Both),
                 Piece::Hang => {
