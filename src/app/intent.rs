@@ -111,6 +111,13 @@ pub enum Intent {
     AddFolderPath(PathBuf),
     RemoveFolder(String),
     RevokeRule(RuleId),
+    /// Has a masked value, by its hash, sent as it is from now on, or no longer.
+    ReleaseSecret {
+        secret: String,
+        is_released: bool,
+    },
+    /// Closes or opens the padlock: this machine only.
+    SetLocalOnly(bool),
 
     // Paths
     /// Opens the system's dialog.

@@ -239,6 +239,8 @@ pub fn palette_rows(state: &AppState, now: UnixMs) -> Vec<PaletteRow> {
         action("action-fork", "", Intent::ForkSession(id.clone()));
         let pin = if session.pinned { "action-unpin" } else { "action-pin" };
         action(pin, "", Intent::PinSession { session: id.clone(), pinned: !session.pinned });
+        let lock = if session.is_local_only { "action-unlock" } else { "action-lock" };
+        action(lock, "Ctrl Shift L", Intent::SetLocalOnly(!session.is_local_only));
         action("action-export", "", Intent::PickPath(PathPurpose::Export(id.clone())));
         action("action-delete", "", Intent::DeleteSession(id));
     }

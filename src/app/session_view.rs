@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ir::{
-    CallId, CallRecord, CallStatus, Error, MessageId, MessageRecord, MessageStatus, Role, Session, State, StreamBody,
-    UnixMs,
+    CallId, CallRecord, CallStatus, Contact, Error, MessageId, MessageRecord, MessageStatus, Role, Session, State,
+    StreamBody, UnixMs,
 };
-use crate::policy::Rule;
+use crate::policy::{MaskedSecret, Rule};
 
 /// Longest live output that is kept for a card, in bytes; the head is dropped.
 const MAX_OUTPUT_BYTES: usize = 200_000;
@@ -26,6 +26,10 @@ pub struct SessionView {
     pub is_loading_older: bool,
     pub state: State,
     pub rules: Vec<Rule>,
+    /// Token-like values in what the session sends.
+    pub secrets: Vec<MaskedSecret>,
+    /// The hosts that the session has reached, the last one first.
+    pub contacts: Vec<Contact>,
     /// Messages that wait for the running turn to end.
     pub queued: Vec<String>,
     /// When the thinking block that grows now began.
@@ -81,6 +85,8 @@ pub struct CallView {
     /// Files that a running search or listing has looked at.
     pub scanned_files: Option<u64>,
     pub is_open: bool,
+    /// What was masked of it before a model on another machine got it.
+    pub masked: Vec<MaskedSecret>,
     pub revision: u64,
 }
 
@@ -114,6 +120,8 @@ impl SessionView {
             is_loading_older: false,
             state,
             rules,
+            secrets: Vec::new(),
+            contacts: Vec::new(),
             queued,
             thinking_started: None,
             note: TurnNote::None,
@@ -155,7 +163,40 @@ impl SessionView {
         for record in calls {
             self.calls.entry(record.call.id.clone()).or_insert_with(|| CallView::new(record));
         }
+        let secrets = std::mem::take(&mut self.secrets);
+        self.set_secrets(secrets);
+    }
+
+    /// What is known of secrets changed.
+    pub fn set_secrets(&mut self, secrets: Vec<MaskedSecret>) {
+        for (id, call) in &mut self.calls {
+            let masked: Vec<MaskedSecret> =
+                secrets.iter().filter(|secret| secret.places.contains(id.as_str())).cloned().collect();
+            if call.masked != masked {
+                call.masked = masked;
+                call.revision += 1;
+            }
+        }
+        let held = |secrets: &[MaskedSecret], id: &str| -> Vec<(String, bool)> {
+            let here = secrets.iter().filter(|secret| secret.places.contains(id));
+            here.map(|secret| (secret.id.clone(), secret.is_released)).collect()
+        };
+        let changed: Vec<MessageId> = self
+            .order
+            .iter()
+            .filter(|id| held(&self.secrets, id.as_str()) != held(&secrets, id.as_str()))
+            .cloned()
+            .collect();
+        for id in &changed {
+            self.bump(id);
+        }
+        self.secrets = secrets;
         self.rebuild();
+    }
+
+    /// What was masked of a message.
+    pub fn masked_in(&self, message: &MessageId) -> Vec<MaskedSecret> {
+        self.secrets.iter().filter(|secret| secret.places.contains(message.as_str())).cloned().collect()
     }
 
     /// A message was added at the end or changed as a whole.
@@ -389,7 +430,8 @@ impl SessionView {
         }
         for call in record.message.calls() {
             let Some(view) = self.calls.get(&call.id) else { continue };
-            if is_quiet_read(&view.record) {
+            // What was masked stays in sight.
+            if is_quiet_read(&view.record) && view.masked.is_empty() {
                 reads.push(call.id.clone());
             } else {
                 flush(reads, kinds);
@@ -442,7 +484,7 @@ impl SessionView {
 
 impl CallView {
     fn new(record: CallRecord) -> Self {
-        Self { record, output: String::new(), scanned_files: None, is_open: false, revision: 1 }
+        Self { record, output: String::new(), scanned_files: None, is_open: false, masked: Vec::new(), revision: 1 }
     }
 }
 

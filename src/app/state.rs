@@ -191,6 +191,18 @@ impl AppState {
                 }
                 Reaction::none()
             }
+            Event::SecretsChanged { session, secrets } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.set_secrets(secrets);
+                }
+                Reaction::none()
+            }
+            Event::ContactsChanged { session, contacts } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.contacts = contacts;
+                }
+                Reaction::none()
+            }
             Event::ConfirmAsked(request) => {
                 self.confirms.ask(*request, now);
                 Reaction::none()
@@ -349,6 +361,13 @@ impl AppState {
             Intent::AddFolderPath(path) => self.add_folder(path),
             Intent::RemoveFolder(path) => self.with_selected(|session| Command::RemoveFolder { session, path }),
             Intent::RevokeRule(rule) => self.with_selected(|session| Command::RevokeRule { session, rule }),
+
+            Intent::ReleaseSecret { secret, is_released } => {
+                self.with_selected(|session| Command::ReleaseSecret { session, secret, is_released })
+            }
+            Intent::SetLocalOnly(is_local_only) => {
+                self.with_selected(|session| Command::SetLocalOnly { session, is_local_only })
+            }
 
             Intent::PickPath(purpose) => self.pick_path(purpose),
             Intent::DialogClosed { purpose, paths, waited_ms } => self.dialog_closed(purpose, paths, waited_ms),

@@ -20,6 +20,7 @@ pub(super) fn session(id: &str, title: &str, updated_at: i64) -> Session {
         thinking: crate::ir::ThinkingLevel::Auto,
         folders: vec!["/projects".to_owned()],
         mode: crate::ir::ConfirmMode::Changes,
+        is_local_only: false,
         system_prompt: None,
         pinned: false,
         head: None,

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ir::{Image, Session, SessionId, ToolCall};
 use crate::policy::Origin;
 use crate::port::{Command, Event, TurnOptions, TurnOutcome};
+use crate::provider::http::on_behalf_of;
 
 use super::confirm::Answered;
 use super::fault::Fault;
@@ -23,7 +24,7 @@ use super::shared::Shared;
 use super::start::Detection;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
-use super::{complete, connection, export, model, session, setting, setup};
+use super::{complete, connection, export, model, session, setting, setup, shield};
 
 /// Messages of one session that may wait for the running turn.
 const QUEUE: usize = 32;
@@ -191,6 +192,12 @@ impl Dispatcher {
                 self.transcript(&session).show_rules().await
             }
             Command::LiftSensitive { session, path } => Ok(shared.store.lift(&session, &path).await?),
+            Command::ReleaseSecret { session, secret, is_released } => {
+                shield::release(&shared, &session, &secret, is_released).await
+            }
+            Command::SetLocalOnly { session, is_local_only } => {
+                self.transcript(&session).set_local_only(is_local_only).await
+            }
             Command::RefreshModels { provider } => {
                 model::refresh(&shared, provider);
                 Ok(())
@@ -364,7 +371,10 @@ impl Dispatcher {
         };
         let task = tokio::task::spawn(async move {
             let guard = EndGuard { ended, session: Some(session) };
-            let end = Box::pin(turn.run(begin)).await;
+            let transcript = Arc::clone(&turn.transcript);
+            let traffic = transcript.traffic().await;
+            let end = Box::pin(on_behalf_of(traffic.clone(), turn.run(begin))).await;
+            traffic.save().await;
             guard.end(Some(end.outcome), Event::TurnEnded(Box::new(end))).await;
         });
         live.running = Some(Running { stop, stops, task });

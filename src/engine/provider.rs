@@ -83,6 +83,7 @@ impl ProviderSource for ConfiguredProviders {
             let config = ProviderConfig {
                 api_key,
                 dialect: preset.id.to_owned(),
+                is_remote: is_remote(&record, preset, settings),
                 num_ctx: settings.models.num_ctx,
                 keep_alive: settings.models.keep_alive.clone(),
                 network: network(&record, settings),
@@ -193,6 +194,12 @@ pub(super) fn base_url(record: &ProviderRecord, preset: &Preset, settings: &Sett
         ProviderKind::Ollama => settings.models.ollama_url.clone(),
         ProviderKind::OpenAiCompatible | ProviderKind::Anthropic | ProviderKind::Guide => preset.default_url.to_owned(),
     }
+}
+
+/// What the person says of whether it is another machine; `None` leaves that to its address.
+fn is_remote(record: &ProviderRecord, preset: &Preset, settings: &Settings) -> Option<bool> {
+    let is_marked = preset.kind == ProviderKind::Ollama && settings.models.ollama_is_remote;
+    record.is_remote.or(is_marked.then_some(true))
 }
 
 /// How a provider is reached.

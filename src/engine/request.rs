@@ -15,6 +15,7 @@ use super::fault::Fault;
 use super::provider::Place;
 use super::round::Answerer;
 use super::shared::Shared;
+use super::shield::{self, Outgoing};
 use super::transcript::Transcript;
 
 /// A server that says nothing of its model within this time is not waited for: unknown is not a no.
@@ -26,7 +27,7 @@ pub(super) struct KnownModels(Mutex<HashMap<(String, String, String), ModelInfo>
 
 /// A request with those who may answer it.
 pub(super) struct Prepared {
-    pub(super) request: Request,
+    pub(super) request: Outgoing,
     pub(super) answerer: Answerer,
     pub(super) fallback: Option<Answerer>,
 }
@@ -47,8 +48,20 @@ pub(super) async fn prepare(
     };
     let info = shared.models.info(&answerer, place.base_url.unwrap_or_default()).await;
     let branch = shared.store.branch(&session.id).await?;
-    let branch: Vec<_> = branch.into_iter().map(|record| (record.message, record.status)).collect();
     let language = shared.language();
+    let fallback = fallback(shared, options, &settings).await;
+    let elsewhere = [Some(&answerer), fallback.as_ref()].into_iter().flatten();
+    let elsewhere: Vec<&str> = elsewhere
+        .filter(|answerer| answerer.provider.is_remote(&answerer.model))
+        .map(|answerer| answerer.provider.provider_id())
+        .collect();
+    let masked = if elsewhere.is_empty() {
+        None
+    } else {
+        let branch = shield::masked(shared, &session.id, branch.clone(), &elsewhere).await?;
+        Some(history_for_model(&branch, language, shared.now()))
+    };
+    let branch: Vec<_> = branch.into_iter().map(|record| (record.message, record.status)).collect();
     let can_call = info.as_ref().is_none_or(|info| info.supports_tool_calling != Support::No);
     let tools = if can_call { enabled_tools(shared, &settings, options) } else { Vec::new() };
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
@@ -73,7 +86,7 @@ pub(super) async fn prepare(
         context_window: info.map_or(0, |info| info.context_window),
     };
     shared.publish(measured).await;
-    let fallback = fallback(shared, options, &settings).await;
+    let request = Outgoing::new(request, masked, session.is_local_only);
     Ok(Ok(Prepared { request, answerer, fallback }))
 }
 

@@ -15,11 +15,13 @@ use crate::ir::{
 };
 use crate::port::Event;
 use crate::provider::Provider;
+use crate::provider::http::{current_traffic, on_behalf_of};
 use crate::provider::retry::{Decision, Shown, decide};
 use crate::store::{Delta, StoreError};
 
 use super::fault::Fault;
 use super::shared::{Shared, unique};
+use super::shield::Outgoing;
 use super::transcript::Transcript;
 
 /// What has streamed is in the store within this time.
@@ -50,7 +52,7 @@ pub(super) struct RoundParts {
     pub(super) transcript: Arc<Transcript>,
     /// The answer as it begins: empty, `Streaming`, already in the store.
     pub(super) record: MessageRecord,
-    pub(super) request: Request,
+    pub(super) request: Outgoing,
     pub(super) answerer: Answerer,
     pub(super) fallback: Option<Answerer>,
     pub(super) delivery: Delivery,
@@ -221,7 +223,7 @@ impl Round {
     /// Gives a call an id that is unique in the session, whatever the provider gave, and mends its arguments.
     fn admit(&self, call: &mut ToolCall) {
         call.id = crate::ir::CallId::new(unique("call_"));
-        call.iteration = self.parts.request.meta.iteration;
+        call.iteration = self.parts.request.iteration();
         if super::coercion::shorten_oversized(call) {
             return;
         }
@@ -311,7 +313,7 @@ impl Round {
         let mut message = Message::text(Role::Assistant, sum.content.clone(), self.parts.shared.now());
         message.reasoning_content = (!sum.reasoning.is_empty()).then(|| sum.reasoning.clone());
         message.tool_calls = (!sum.calls.is_empty()).then(|| sum.calls.clone());
-        message.iteration = Some(self.parts.request.meta.iteration);
+        message.iteration = Some(self.parts.request.iteration());
         message.provider_state = response.and_then(|response| response.provider_state.clone());
         message
     }
@@ -326,12 +328,13 @@ impl Answerer {
 impl Attempt {
     fn start(parts: &RoundParts) -> Self {
         let (sender, events) = mpsc::channel(EVENTS);
-        let mut request = parts.request.clone();
-        request.meta.request_id = RequestId::new(unique("req_"));
+        let request = parts.request.to(&parts.answerer).cloned();
         let Answerer { provider, model } = parts.answerer.clone();
         let delivery = parts.delivery;
         let shared = Arc::clone(&parts.shared);
-        let response = tokio::task::spawn(async move {
+        let asking = async move {
+            let mut request = request?;
+            request.meta.request_id = RequestId::new(unique("req_"));
             match delivery {
                 Delivery::Streamed => provider.send_stream(&model, &request, sender).await,
                 Delivery::Whole => {
@@ -340,7 +343,11 @@ impl Attempt {
                     response
                 }
             }
-        });
+        };
+        let response = match current_traffic() {
+            Some(traffic) => tokio::task::spawn(on_behalf_of(traffic, asking)),
+            None => tokio::task::spawn(asking),
+        };
         Self { events, response: AbortOnDropHandle::new(response), sum: Accumulator::default(), tail: Vec::new() }
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn blank(settings: &Settings, now: UnixMs) -> Session {
         thinking: settings.models.thinking,
         folders: settings.safety.folders.clone(),
         mode: settings.safety.mode,
+        is_local_only: false,
         system_prompt: None,
         pinned: false,
         head: None,

@@ -14,7 +14,9 @@ use crate::store::{Delta, StoreError};
 use crate::workspace::Identity;
 
 use super::fault::Fault;
+use super::network::SessionTraffic;
 use super::shared::Shared;
+use super::shield;
 
 /// Messages of one page.
 const PAGE: usize = 50;
@@ -26,6 +28,7 @@ pub(super) struct Transcript {
     stage: OrderLock<Stage>,
     /// What the model has read in this session, as it was then.
     reads: Mutex<HashMap<PathBuf, Identity>>,
+    traffic: Arc<SessionTraffic>,
     /// Changes when the session's rules do, so that waiting calls are judged anew.
     rules_changed: watch::Sender<u64>,
 }
@@ -40,7 +43,14 @@ struct Stage {
 
 impl Transcript {
     pub(super) fn new(shared: Arc<Shared>, id: SessionId) -> Self {
-        Self { shared, id, stage: OrderLock::default(), reads: Mutex::default(), rules_changed: watch::Sender::new(0) }
+        Self {
+            traffic: Arc::new(SessionTraffic::new(Arc::clone(&shared), id.clone())),
+            shared,
+            id,
+            stage: OrderLock::default(),
+            reads: Mutex::default(),
+            rules_changed: watch::Sender::new(0),
+        }
     }
 
     pub(super) fn id(&self) -> &SessionId {
@@ -164,6 +174,29 @@ impl Transcript {
             queued: stage.queued.clone(),
         };
         self.shared.publish(event).await;
+        shield::show(&self.shared, &self.id).await?;
+        let contacts = store.contacts(&self.id).await?;
+        self.shared.publish(Event::ContactsChanged { session: self.id.clone(), contacts }).await;
+        Ok(())
+    }
+
+    /// What the session does on the network. Its padlock is as it is stored; closed, where that cannot be known.
+    pub(super) async fn traffic(&self) -> Arc<SessionTraffic> {
+        let _stage = self.stage.lock().await;
+        self.traffic.lock(self.session().await.map_or(true, |session| session.is_local_only));
+        Arc::clone(&self.traffic)
+    }
+
+    /// Closes or opens the padlock, for a running turn too.
+    pub(super) async fn set_local_only(&self, is_local_only: bool) -> Result<(), Fault> {
+        let _stage = self.stage.lock().await;
+        // Closed before it is written, opened after: a failure leaves it closed.
+        self.traffic.lock(true);
+        let mut session = self.session().await?;
+        session.is_local_only = is_local_only;
+        self.shared.store.update_session(&session).await?;
+        self.traffic.lock(is_local_only);
+        self.shared.publish(Event::SessionChanged(Box::new(session))).await;
         Ok(())
     }
 

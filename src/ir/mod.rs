@@ -6,6 +6,7 @@
 
 mod code;
 mod confinement;
+mod contact;
 mod context;
 mod error;
 mod id;
@@ -27,6 +28,7 @@ mod tool;
 
 pub use code::{Code, Failure};
 pub use confinement::{Confinement, Leak, Network, Obstacle, ObstacleKind, Tier};
+pub use contact::Contact;
 pub use context::{Context, CurrentTask};
 pub use error::{Error, ErrorCode};
 pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UnixMs};

@@ -22,6 +22,9 @@ pub struct Session {
     pub folders: Vec<String>,
     /// Which calls wait for a yes.
     pub mode: ConfirmMode,
+    /// Whether nothing may leave this machine on its behalf.
+    #[serde(default)]
+    pub is_local_only: bool,
     /// The person's own system prompt for this session.
     pub system_prompt: Option<String>,
     /// Kept at the top of the sidebar.

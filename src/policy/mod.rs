@@ -17,6 +17,7 @@ mod path;
 mod protected;
 mod question;
 mod rule;
+mod secret;
 mod surroundings;
 
 pub use blocked::{FolderConcern, blocked_path, folder_concern};
@@ -29,4 +30,5 @@ pub use path::{Lexical, RelPath, lexical};
 pub use protected::{ProtectedWrite, is_protected_write};
 pub use question::AskReason;
 pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, matching_rules, proposals};
+pub use secret::{MaskedSecret, Masker, Secret, SecretKind, find_secrets, is_secret_name, secret_id};
 pub use surroundings::{Platform, Surroundings};

@@ -73,6 +73,10 @@ pub enum Command {
     RevokeRule { session: SessionId, rule: RuleId },
     /// Lifts the sensitive-name denial for one file in one session.
     LiftSensitive { session: SessionId, path: PathBuf },
+    /// Has a masked value sent as it is from now on, or no longer → `SecretsChanged`.
+    ReleaseSecret { session: SessionId, secret: String, is_released: bool },
+    /// Closes or opens the padlock: nothing leaves this machine → `SessionChanged`.
+    SetLocalOnly { session: SessionId, is_local_only: bool },
     /// The models of one provider, or of all (`None`) → `ModelsChanged`.
     RefreshModels { provider: Option<String> },
     /// Downloads a model → `PullProgressed`, `ModelsChanged`.

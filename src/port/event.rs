@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{
-    CallId, CallRecord, ConfirmId, Error, MessageId, MessageRecord, ModelInfo, Session, SessionId, State, StreamEvent,
-    TokenUsage, ToolResult,
+    CallId, CallRecord, ConfirmId, Contact, Error, MessageId, MessageRecord, ModelInfo, Session, SessionId, State,
+    StreamEvent, TokenUsage, ToolResult,
 };
-use crate::policy::Rule;
+use crate::policy::{MaskedSecret, Rule};
 
 use super::{ConfirmRequest, Diagnosis, Settings};
 
@@ -71,6 +71,10 @@ pub enum Event {
 
     /// The session's rules, all of them.
     RulesChanged { session: SessionId, rules: Vec<Rule> },
+    /// Token-like values that were found in what the session sends, all of them.
+    SecretsChanged { session: SessionId, secrets: Vec<MaskedSecret> },
+    /// The hosts that the session has reached, all of them, the last one first.
+    ContactsChanged { session: SessionId, contacts: Vec<Contact> },
     /// What is known of a provider's models.
     ModelsChanged { provider: String, state: ModelsState },
     /// How far a download is; `error` when it failed, both totals equal when it is done.

@@ -106,6 +106,8 @@ pub struct ModelSettings {
     pub default_provider: String,
     pub default_model: String,
     pub ollama_url: String,
+    /// Whether that Ollama counts as another machine although its address is this one (a tunnel): secrets are masked.
+    pub ollama_is_remote: bool,
     /// Tokens of context that Ollama is asked for.
     pub num_ctx: u32,
     /// How long Ollama keeps a model loaded; empty for its own default.
@@ -143,6 +145,7 @@ impl Default for ModelSettings {
             default_provider: String::new(),
             default_model: String::new(),
             ollama_url: "http://127.0.0.1:11434".into(),
+            ollama_is_remote: false,
             num_ctx: 24_576,
             keep_alive: String::new(),
             temperature: 0.0,

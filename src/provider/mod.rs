@@ -35,6 +35,12 @@ pub trait Provider: Send + Sync {
     /// Its id, for example `ollama`.
     fn provider_id(&self) -> &str;
 
+    /// Whether what this model is sent leaves this machine; secrets are masked for it then. Yes, where nothing says no.
+    fn is_remote(&self, model: &str) -> bool {
+        let _ = model;
+        true
+    }
+
     /// The models it offers.
     fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>>;
 
@@ -88,6 +94,8 @@ pub struct ProviderConfig {
     pub dialect: String,
     /// More headers of the person's own: name and value. A value may be a secret, so none is shown.
     pub headers: Vec<(String, SecretKey)>,
+    /// Whether it counts as another machine, where the address does not say it: a tunnel, a relay.
+    pub is_remote: Option<bool>,
     /// Ollama: tokens of context to ask for.
     pub num_ctx: u32,
     /// Ollama: how long the model stays loaded, for example `5m`; empty for the server's default.
@@ -106,6 +114,7 @@ impl ProviderConfig {
             api_key: None,
             dialect: String::new(),
             headers: Vec::new(),
+            is_remote: None,
             num_ctx: 0,
             keep_alive: String::new(),
             network: http::Network::default(),

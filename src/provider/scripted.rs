@@ -212,6 +212,10 @@ impl Provider for Scripted {
         &self.id
     }
 
+    fn is_remote(&self, _: &str) -> bool {
+        false
+    }
+
     fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>> {
         Box::pin(async { Ok(self.models.clone()) })
     }

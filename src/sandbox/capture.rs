@@ -91,11 +91,28 @@ impl HeadTail {
         }
         const NOTE_BYTES: usize = 64;
         self.cut_tail(self.cap.saturating_sub(self.head.len() + NOTE_BYTES));
+        self.drop_cut_words();
         let note = format!("\n[… {} bytes left out …]\n", self.dropped_bytes);
         let mut text = self.head;
         text.push_str(&note);
         text.push_str(&String::from_utf8_lossy(self.tail.make_contiguous()));
         Captured { text, dropped_bytes: self.dropped_bytes }
+    }
+
+    /// Leaves out the words that the gap cuts: half a key is no longer known for one.
+    fn drop_cut_words(&mut self) {
+        const LONGEST_WORD: usize = 200;
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+/=.".contains(byte);
+        let cut = self.head.bytes().rev().take_while(is_word).count();
+        if cut < LONGEST_WORD && cut < self.head.len() {
+            self.head.truncate(self.head.len() - cut);
+            self.dropped_bytes += cut as u64;
+        }
+        let cut = self.tail.iter().take_while(|byte| is_word(byte)).count();
+        if cut < LONGEST_WORD && cut < self.tail.len() {
+            self.tail.drain(..cut);
+            self.dropped_bytes += cut as u64;
+        }
     }
 
     /// Drops the oldest bytes over `room`, and what is left of a character that this cuts.

@@ -10,6 +10,7 @@
 
 mod call;
 mod connection;
+mod contact;
 mod error;
 mod export;
 mod message;
@@ -20,6 +21,7 @@ mod recovery;
 mod row;
 mod rule;
 mod search;
+mod secret;
 mod session;
 mod setting;
 mod thread;

@@ -7,8 +7,8 @@ use crate::ir::{MessageId, Session, SessionId, UnixMs};
 use super::row::{json, parse, variant, word};
 use super::{Store, StoreError, search};
 
-const COLUMNS: &str =
-    "id, title, provider, model, thinking, mode, folders, system_prompt, pinned, head, draft, created_at, updated_at";
+const COLUMNS: &str = "id, title, provider, model, thinking, mode, folders, system_prompt, pinned, head, draft, created_at, updated_at, \
+                       is_local_only";
 
 /// After a purge the file is made smaller when at least this share of it is empty, in percent …
 const VACUUM_FREE_PERCENT: i64 = 25;
@@ -141,7 +141,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, session: &Session) -> Result
     let inserted = transaction.execute(
         &format!(
             "INSERT INTO session ({COLUMNS}) VALUES (:id, :title, :provider, :model, :thinking, :mode, :folders,
-                :system_prompt, :pinned, :head, :draft, :created_at, :updated_at) ON CONFLICT (id) DO NOTHING"
+                :system_prompt, :pinned, :head, :draft, :created_at, :updated_at, :is_local_only) ON CONFLICT (id) DO NOTHING"
         ),
         named_params! {
             ":id": session.id.as_str(),
@@ -157,6 +157,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, session: &Session) -> Result
             ":draft": session.draft,
             ":created_at": session.created_at.0,
             ":updated_at": session.updated_at.0,
+            ":is_local_only": session.is_local_only,
         },
     )?;
     if inserted == 0 {
@@ -174,7 +175,8 @@ fn update(transaction: &Transaction<'_>, session: &Session) -> Result<(), StoreE
     let Some((row, title)) = known else { return found(0, &session.id) };
     transaction.execute(
         "UPDATE session SET title = :title, provider = :provider, model = :model, thinking = :thinking, mode = :mode,
-            folders = :folders, system_prompt = :system_prompt, pinned = :pinned WHERE row = :row",
+            folders = :folders, system_prompt = :system_prompt, pinned = :pinned, is_local_only = :is_local_only
+            WHERE row = :row",
         named_params! {
             ":row": row,
             ":title": session.title,
@@ -185,6 +187,7 @@ fn update(transaction: &Transaction<'_>, session: &Session) -> Result<(), StoreE
             ":folders": json("session", &session.folders)?,
             ":system_prompt": session.system_prompt,
             ":pinned": session.pinned,
+            ":is_local_only": session.is_local_only,
         },
     )?;
     if title == session.title { Ok(()) } else { search::index_title(transaction, row, &session.title) }
@@ -243,5 +246,6 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
         draft: row.get(10)?,
         created_at: UnixMs(row.get(11)?),
         updated_at: UnixMs(row.get(12)?),
+        is_local_only: row.get(13)?,
     })
 }

@@ -27,6 +27,7 @@ pub(super) fn session(id: &str) -> Session {
         thinking: ThinkingLevel::High,
         folders: vec!["/data/project".to_owned()],
         mode: ConfirmMode::EveryCall,
+        is_local_only: false,
         system_prompt: Some("Be brief.".to_owned()),
         pinned: true,
         head: None,

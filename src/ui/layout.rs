@@ -160,6 +160,12 @@ fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         }
         view.focus_search = true;
     }
+    if take(command | Modifiers::SHIFT, Key::L)
+        && let Some(session) = scene.state.current()
+    {
+        let is_local_only = !session.is_local_only;
+        scene.push(Intent::SetLocalOnly(is_local_only));
+    }
     if take(command, Key::PageDown) {
         scene.push(Intent::SelectNeighbour(1));
     }

@@ -249,6 +249,22 @@ impl Sink for Lines<'_> {
     }
 }
 
+/// Moves a border outwards to the end of the word that it would cut: half a key is no longer known for one.
+fn whole_word(chars: &[char], border: usize, is_end: bool) -> usize {
+    const LONGEST_WORD: usize = 200;
+    let is_word = |at: Option<usize>| {
+        at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_ascii_alphanumeric() || "_-+/=.".contains(*c))
+    };
+    if !is_word(border.checked_sub(1)) || !is_word(Some(border)) {
+        return border;
+    }
+    if is_end {
+        border + (border..chars.len()).take(LONGEST_WORD).take_while(|at| is_word(Some(*at))).count()
+    } else {
+        border - (0..border).rev().take(LONGEST_WORD).take_while(|at| is_word(Some(*at))).count()
+    }
+}
+
 /// A line, or the part of it around the match, with `…` where something is missing.
 fn cut_around(line: &[u8], start: usize) -> String {
     const LONGEST_CHARS: usize = 300;
@@ -263,9 +279,11 @@ fn cut_around(line: &[u8], start: usize) -> String {
         return text.into_owned();
     }
     let column = String::from_utf8_lossy(line.get(..start).unwrap_or_default()).chars().count();
+    let chars: Vec<char> = text.chars().collect();
     let first = column.saturating_sub(BEFORE_CHARS).min(total - LONGEST_CHARS);
-    let part: String = text.chars().skip(first).take(LONGEST_CHARS).collect();
+    let (first, end) = (whole_word(&chars, first, false), whole_word(&chars, first + LONGEST_CHARS, true));
+    let part: String = chars.get(first..end).unwrap_or_default().iter().collect();
     let before = if first > 0 { "…" } else { "" };
-    let after = if first + LONGEST_CHARS < total { "…" } else { "" };
+    let after = if end < total { "…" } else { "" };
     format!("{before}{part}{after}")
 }

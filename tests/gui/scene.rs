@@ -69,6 +69,7 @@ fn session() -> Session {
         thinking: ThinkingLevel::Auto,
         folders: vec!["/projects/web".to_owned()],
         mode: ConfirmMode::Changes,
+        is_local_only: false,
         system_prompt: None,
         pinned: false,
         head: None,

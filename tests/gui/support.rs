@@ -153,6 +153,7 @@ pub(crate) fn session(id: &str, title: &str) -> Session {
         thinking: ThinkingLevel::Auto,
         folders: vec!["/home/ann/projects/web".to_owned()],
         mode: ConfirmMode::Changes,
+        is_local_only: false,
         system_prompt: None,
         pinned: false,
         head: Some(MessageId::new("m1")),

@@ -10,8 +10,6 @@
 )]
 
 mod architecture;
-#[cfg(target_os = "linux")]
-mod attack;
 mod cli;
 mod command;
 mod disk;
@@ -27,6 +25,7 @@ mod recovery;
 mod replay;
 mod scenarios;
 mod search;
+mod shield;
 mod stop;
 mod store;
 mod support;

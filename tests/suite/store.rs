@@ -39,6 +39,7 @@ fn session(id: &str) -> Session {
         thinking: ThinkingLevel::Auto,
         folders: Vec::new(),
         mode: ConfirmMode::Changes,
+        is_local_only: false,
         system_prompt: None,
         pinned: false,
         head: None,

@@ -52,6 +52,22 @@ card-exit-code = exit code { $code }
 card-signal = ended by signal { $signal }
 card-timed-out = timed out
 card-unconfined = not confined
+masked-chip = { $count ->
+    [one] 1 secret masked
+   *[other] { $count } secrets masked
+}
+masked-none = { $count ->
+    [one] 1 secret sent as it is
+   *[other] { $count } secrets sent as they are
+}
+masked-heading = Not sent to the model
+masked-api-key = API key
+masked-token = Token
+masked-password = Password
+masked-private-key = Private key
+masked-send = Send anyway
+masked-again = Mask again
+masked-detail = A model on another machine gets a placeholder in its place. “Send anyway” holds for this one value in this chat, from the next request on.
 group-read = { $count ->
     [one] Read 1 file
    *[other] Read { $count } files

@@ -34,6 +34,8 @@ session-delete = Delete
 top-show-sidebar = Show sidebar
 top-chat-menu = Chat menu
 top-session-panel = Folders, mode and rules
+top-locked = This machine only: nothing leaves it. Press to open the padlock
+top-unlocked = Other machines can be reached. Press to close the padlock
 top-model = Model
 top-choose-model = Choose a model
 top-no-model = no AI model
@@ -139,6 +141,18 @@ panel-first-folder-detail = Relative paths start here
 panel-remove-folder = Remove { $folder }
 panel-add-folder = Choose…
 panel-type-folder = Type a path
+panel-network = Network
+panel-local-only = This machine only
+panel-local-only-detail = Nothing that this chat does leaves this machine: answers, lists of models and images included.
+panel-no-hosts = No host has been contacted yet.
+panel-host = { $requests ->
+    [one] { $requests } request
+   *[other] { $requests } requests
+} · { $sent } sent · { $received } received
+panel-host-refused = { $count ->
+    [one] { $count } request held back by the padlock
+   *[other] { $count } requests held back by the padlock
+}
 panel-mode = Asks before
 panel-sensitive = Protected files
 panel-sensitive-detail = Files whose names speak of secrets (.env, keys) are closed to tools. You can open one of them to this chat, in an allowed folder; the model cannot ask for it.
@@ -178,6 +192,8 @@ action-edit-last = Edit your last message
 action-fork = Fork this chat
 action-pin = Pin this chat
 action-unpin = Unpin this chat
+action-lock = This machine only: close the padlock of this chat
+action-unlock = Open the padlock of this chat
 action-export = Export this chat…
 action-delete = Delete this chat
 action-import = Import a chat…
@@ -201,6 +217,7 @@ keys-next-chat = Next chat
 keys-previous-chat = Previous chat
 keys-search = Search all chats
 keys-rename = Rename the chat
+keys-lock = This machine only: close or open the padlock
 keys-send = Send
 keys-newline = New line
 keys-edit-last = Edit your last message (empty box)

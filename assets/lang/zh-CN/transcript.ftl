@@ -51,6 +51,16 @@ card-exit-code = 退出码 { $code }
 card-signal = 被信号 { $signal } 终止
 card-timed-out = 已超时
 card-unconfined = 未隔离
+masked-chip = 已遮盖 { $count } 处机密
+masked-none = { $count } 处机密按原样发送
+masked-heading = 未发送给模型
+masked-api-key = API 密钥
+masked-token = 令牌
+masked-password = 密码
+masked-private-key = 私钥
+masked-send = 仍然发送
+masked-again = 重新遮盖
+masked-detail = 其他机器上的模型只会看到占位符。“仍然发送”只对此对话中的这一个值有效，从下一次请求开始。
 group-read = { $count ->
    *[other] 读取 { $count } 个文件
 }

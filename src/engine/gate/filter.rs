@@ -10,7 +10,7 @@ const LONGEST: usize = 16 * 1024;
 const NOTE: &str = "cutForModel";
 
 /// The text for the model where it differs from the raw result as compact JSON; `None` where it does not.
-pub(super) fn for_model(result: &Value) -> Option<String> {
+pub(in crate::engine) fn for_model(result: &Value) -> Option<String> {
     let raw = result.to_string();
     let cut = if raw.len() > LONGEST { cut(result) } else { raw.clone() };
     let shown = escape_controls(&cut);

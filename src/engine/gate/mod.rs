@@ -13,6 +13,8 @@ mod plan;
 mod run;
 mod tree;
 
+pub(super) use filter::for_model;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 

@@ -46,6 +46,7 @@ pub(super) struct Anthropic {
     http: Http,
     limits: TimeLimits,
     signed_thinking: SignedThinking,
+    is_remote: bool,
     clock: Clock,
 }
 
@@ -62,7 +63,8 @@ impl Anthropic {
         let headers = headers(&config, host == "api.anthropic.com").map_err(|error| error.from_provider(&config.id))?;
         let http = Http::new(&address, limits.connect, Redirects::SameOrigin)?.with_headers(headers);
         let signed_thinking = if is_agnes { SignedThinking::Unneeded } else { SignedThinking::Needed };
-        Ok(Self { id: config.id, http, limits, signed_thinking, clock })
+        let is_remote = config.is_remote.unwrap_or(!http.is_on_this_machine());
+        Ok(Self { id: config.id, http, limits, signed_thinking, is_remote, clock })
     }
 
     async fn ask_and_read(
@@ -199,6 +201,10 @@ fn secret_value(text: &str) -> Result<HeaderValue, Error> {
 impl Provider for Anthropic {
     fn provider_id(&self) -> &str {
         &self.id
+    }
+
+    fn is_remote(&self, _: &str) -> bool {
+        self.is_remote
     }
 
     fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>> {

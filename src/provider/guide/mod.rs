@@ -240,6 +240,10 @@ impl Provider for Guide {
         &self.id
     }
 
+    fn is_remote(&self, _: &str) -> bool {
+        false
+    }
+
     fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>> {
         Box::pin(async { Ok(vec![self.info()]) })
     }

@@ -2,13 +2,15 @@
 //! take and how much may come back, `problem` what went wrong. Formats and meanings belong to the adapters.
 //!
 //! https anywhere; http only to this machine or the local network, and never through a proxy; link-local addresses
-//! (cloud metadata) never, by name or by number; no redirect to another origin; no address with a password in it.
+//! (cloud metadata) never, by name or by number; no redirect to another origin; no address with a password in it. Before
+//! each request `traffic` asks whoever it is made for: a chat whose padlock is closed reaches this machine alone.
 #![expect(clippy::disallowed_methods, reason = "this is the room that builds clients")]
 
 mod address;
 mod network;
 mod problem;
 mod reply;
+mod traffic;
 
 use std::time::Duration;
 
@@ -21,9 +23,11 @@ pub use address::{Address, Reach, base_address};
 pub use network::Network;
 pub use problem::{HttpError, HttpProblem};
 pub use reply::{Reply, TimeLimits};
+pub use traffic::{Traffic, current as current_traffic, on_behalf_of};
 
 use address::{GuardedResolver, origin_of};
 use problem::{chain, problem_of};
+use traffic::{Owner, host_of};
 
 use crate::ir::Proxy;
 
@@ -44,8 +48,9 @@ pub enum Redirects {
 #[derive(Debug, Clone)]
 pub struct Http {
     client: reqwest::Client,
-    base: Url,
     origin: String,
+    address: Address,
+    owner: Owner,
     /// Sent with every request: keys, versions.
     headers: HeaderMap,
 }
@@ -69,12 +74,13 @@ impl Http {
         let fail = |problem: HttpProblem| HttpError { origin: origin.clone(), problem };
         // Err means that a provider is installed already, which is as good.
         drop(rustls::crypto::ring::default_provider().install_default());
+        let owner = Owner::of_task();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("nod/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(network.limits.connect)
             .http1_max_headers(HEADER_LIMIT)
             .referer(false)
-            .redirect(redirect_policy(redirects))
+            .redirect(redirect_policy(redirects, owner.clone()))
             .dns_resolver(GuardedResolver { reach: address.reach() });
         match address.reach() {
             Reach::Loopback | Reach::Lan => builder = builder.no_proxy(),
@@ -95,7 +101,7 @@ impl Http {
             }
         }
         match builder.build() {
-            Ok(client) => Ok(Self { client, base: address.url().clone(), origin, headers: HeaderMap::new() }),
+            Ok(client) => Ok(Self { client, origin, address: address.clone(), owner, headers: HeaderMap::new() }),
             Err(error) => Err(fail(HttpProblem::Setup(chain(&error)))),
         }
     }
@@ -110,6 +116,11 @@ impl Http {
     /// Scheme, host and port.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// Whether it stands on this machine, by its address.
+    pub fn is_on_this_machine(&self) -> bool {
+        self.address.reach() == Reach::Loopback
     }
 
     /// Asks for `path` below the address; an empty path is the address itself.
@@ -131,14 +142,32 @@ impl Http {
     }
 
     fn url(&self, path: &str) -> Result<Url, HttpError> {
-        self.base.join(path).map_err(|error| self.fail(HttpProblem::Refused(error.to_string())))
+        self.address.url().join(path).map_err(|error| self.fail(HttpProblem::Refused(error.to_string())))
     }
 
     async fn send(&self, request: reqwest::RequestBuilder, limits: TimeLimits) -> Result<Reply, HttpError> {
-        match timeout(limits.first_byte, request.headers(self.headers.clone()).send()).await {
+        let request = request
+            .headers(self.headers.clone())
+            .build()
+            .map_err(|error| self.fail(problem_of(&error.without_url())))?;
+        let owner = self.owner.now();
+        // `join` takes a whole address too: what counts is where the request really goes.
+        let address = Address::new(request.url().clone())?;
+        if address.url().origin() != self.address.url().origin() {
+            return Err(self.fail(HttpProblem::Redirect));
+        }
+        if !owner.admits(&address) {
+            return Err(self.fail(HttpProblem::Locked));
+        }
+        let host = host_of(&address).to_owned();
+        owner.sent(&host, request.body().and_then(reqwest::Body::as_bytes).map_or(0, <[u8]>::len));
+        match timeout(limits.first_byte, self.client.execute(request)).await {
             Err(_) => Err(self.fail(HttpProblem::FirstByte(limits.first_byte))),
             Ok(Err(error)) => Err(self.fail(problem_of(&error.without_url()))),
-            Ok(Ok(response)) => Ok(Reply::new(response, limits, self.origin.clone())),
+            Ok(Ok(response)) => {
+                let host = response.url().host_str().map_or(host, str::to_owned);
+                Ok(Reply::new(response, limits, self.origin.clone(), (owner, host)))
+            }
         }
     }
 
@@ -146,17 +175,16 @@ impl Http {
         HttpError { origin: self.origin.clone(), problem }
     }
 }
-fn redirect_policy(redirects: Redirects) -> redirect::Policy {
+fn redirect_policy(redirects: Redirects, owner: Owner) -> redirect::Policy {
     redirect::Policy::custom(move |attempt| {
+        let Ok(address) = Address::new(attempt.url().clone()) else { return attempt.error(RedirectRefused) };
         let is_allowed = match redirects {
             Redirects::SameOrigin => {
                 attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin())
             }
-            Redirects::PublicHttps => {
-                Address::new(attempt.url().clone()).is_ok_and(|address| address.reach() == Reach::Public)
-            }
+            Redirects::PublicHttps => address.reach() == Reach::Public,
         };
-        if is_allowed && attempt.previous().len() <= REDIRECT_LIMIT {
+        if is_allowed && attempt.previous().len() <= REDIRECT_LIMIT && owner.now().admits(&address) {
             attempt.follow()
         } else {
             attempt.error(RedirectRefused)

@@ -22,6 +22,8 @@ pub struct HttpError {
 pub enum HttpProblem {
     #[error("{0}")]
     Refused(String),
+    #[error("the padlock of this chat is closed")]
+    Locked,
     #[error("the HTTP client cannot be set up: {0}")]
     Setup(String),
     #[error("nothing listens there")]
@@ -54,6 +56,12 @@ impl From<HttpError> for Error {
     fn from(HttpError { origin, problem }: HttpError) -> Self {
         let (code, can_retry, provider_code, message) = match &problem {
             HttpProblem::Refused(_) => (ErrorCode::NetworkError, false, "address_refused", "That address is not used"),
+            HttpProblem::Locked => (
+                ErrorCode::NetworkError,
+                false,
+                "locked",
+                "Nothing was sent: this chat may reach this machine only. Open its padlock, or choose a local model",
+            ),
             HttpProblem::Setup(_) => (ErrorCode::NetworkError, false, "setup", "No request could be made"),
             HttpProblem::NothingListens => {
                 (ErrorCode::NetworkError, true, "connection_refused", "Nothing answers. Is the server running?")

@@ -7,6 +7,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use tokio::time::{Instant, timeout_at};
 
 use super::problem::problem_of;
+use super::traffic::Owner;
 use super::{HttpError, HttpProblem};
 use crate::provider::retry::RetryHeaders;
 
@@ -60,10 +61,12 @@ pub struct Reply {
     has_begun: bool,
     meaningful_at: Instant,
     origin: String,
+    /// Who is told of what comes, and from which host.
+    owner: (Owner, String),
 }
 
 impl Reply {
-    pub(super) fn new(response: reqwest::Response, limits: TimeLimits, origin: String) -> Self {
+    pub(super) fn new(response: reqwest::Response, limits: TimeLimits, origin: String, owner: (Owner, String)) -> Self {
         Self {
             status: response.status().as_u16(),
             content_type: text_of(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default(),
@@ -77,6 +80,7 @@ impl Reply {
             has_begun: false,
             meaningful_at: Instant::now(),
             origin,
+            owner,
         }
     }
 
@@ -97,6 +101,8 @@ impl Reply {
         let problem = match timeout_at(idle_until.min(silent_until), self.response.chunk()).await {
             Ok(Ok(chunk)) => {
                 self.has_begun = true;
+                let (owner, host) = &self.owner;
+                owner.received(host, chunk.as_ref().map_or(0, Bytes::len));
                 return Ok(chunk);
             }
             Ok(Err(error)) => problem_of(&error.without_url()),

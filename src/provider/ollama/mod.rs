@@ -47,6 +47,7 @@ pub(super) struct Ollama {
     http: Http,
     num_ctx: u32,
     keep_alive: String,
+    is_remote: Option<bool>,
     clock: Clock,
     limits: TimeLimits,
     images: image::Fetched,
@@ -62,6 +63,7 @@ impl Ollama {
             http,
             num_ctx: config.num_ctx,
             keep_alive: config.keep_alive,
+            is_remote: config.is_remote,
             clock,
             limits: config.network.limits,
             images: image::Fetched::default(),
@@ -182,6 +184,12 @@ enum Asked {
 impl Provider for Ollama {
     fn provider_id(&self) -> &str {
         &self.id
+    }
+
+    fn is_remote(&self, model: &str) -> bool {
+        // A cloud model answers through the local server, but not on it.
+        let is_cloud = model.ends_with("-cloud") || model.ends_with(":cloud");
+        is_cloud || self.is_remote.unwrap_or(!self.http.is_on_this_machine())
     }
 
     fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>> {

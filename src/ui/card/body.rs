@@ -487,7 +487,7 @@ mod tests {
             started_at: None,
             finished_at: None,
         };
-        CallView { record, output: String::new(), scanned_files: None, is_open: true, revision: 1 }
+        CallView { record, output: String::new(), scanned_files: None, is_open: true, masked: Vec::new(), revision: 1 }
     }
 
     /// Takes a body in by slices; the most bytes or entries that one took, and how many slices there were.

@@ -4,6 +4,7 @@
 pub mod ansi;
 mod body;
 pub mod diff;
+pub mod masked;
 pub mod quantity;
 mod rows;
 
@@ -177,8 +178,9 @@ impl Header<'_> {
 impl CardView {
     /// Makes its body anew when the call changed, and gives the card's height.
     pub fn height(&mut self, ui: &Ui, look: &CardLook<'_>, call: &CallView, width: f32) -> f32 {
+        let top = top_height(call);
         if !is_open(call) {
-            return size::CARD_HEADER;
+            return top;
         }
         let wanted = (call.revision, self.shows_arguments, look.lang.locale());
         if self.made_of != Some(wanted) {
@@ -204,7 +206,7 @@ impl CardView {
                 .as_ref()
                 .map_or(0.0, |message| message_galley(ui, look.theme, message, width).size().y + 2.0 * space::M);
         }
-        size::CARD_HEADER + self.message_height + self.rows_height(look.theme) + FOOTER
+        top + self.message_height + self.rows_height(look.theme) + FOOTER
     }
 
     fn rows_height(&self, theme: &Theme) -> f32 {
@@ -264,6 +266,11 @@ impl CardView {
                 intents.push(intent);
             }
         }
+        if !call.masked.is_empty() {
+            let place = Rect::from_min_size(header.left_bottom(), vec2(rect.width(), masked::STRIP));
+            let mut ui = ui.new_child(UiBuilder::new().id_salt(id.with("masked")).max_rect(place));
+            masked::strip(&mut ui, look.lang, &call.masked, place, intents);
+        }
         if open {
             self.draw_body(ui, look, call, id, rect, intents);
         }
@@ -286,7 +293,7 @@ impl CardView {
     ) {
         let theme = look.theme;
         let colors = &theme.colors;
-        let top = rect.top() + size::CARD_HEADER;
+        let top = rect.top() + top_height(call);
         let rows_top = top + self.message_height;
         let rows_height = self.rows_height(theme);
         let middle = Rect::from_min_max(pos2(rect.left(), top), pos2(rect.right(), rows_top + rows_height));
@@ -374,6 +381,11 @@ impl CardView {
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &text));
         left.painter().galley(place.min, galley, color);
     }
+}
+
+/// The header, and what was masked.
+fn top_height(call: &CallView) -> f32 {
+    size::CARD_HEADER + if call.masked.is_empty() { 0.0 } else { masked::STRIP }
 }
 
 fn has_file(tool: &str) -> bool {

@@ -2,16 +2,16 @@
 
 use egui::{Align, CornerRadius, Frame, Label, Layout, Margin, Panel as EguiPanel, ScrollArea, Ui, vec2};
 
-use crate::app::rows::short_path;
+use crate::app::rows::{bytes, short_path};
 use crate::app::{Intent, PathPurpose};
 use crate::lang::Arg;
-use crate::policy::{Rule, RuleEffect, RuleMaker};
+use crate::policy::{Rule, RuleEffect, RuleMaker, escape};
 use crate::ui::icon::Icon;
 use crate::ui::panel::composer::{self, MODES, mode_key};
 use crate::ui::scene::Scene;
 use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Tone, line_of_text};
+use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Switch, Tone, line_of_text};
 
 const WIDTH: f32 = 320.0;
 
@@ -95,6 +95,8 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>) {
     ui.add_space(space::XS);
     hint(ui, scene, "mode-always");
 
+    network(ui, scene, session.is_local_only);
+
     heading(ui, scene, "panel-sensitive");
     hint(ui, scene, "panel-sensitive-detail");
     ui.add_space(space::S);
@@ -110,6 +112,49 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>) {
     for rule in &rules {
         rule_card(ui, scene, rule);
         ui.add_space(space::S);
+    }
+}
+
+/// The padlock, and every host that the chat has reached.
+fn network(ui: &mut Ui, scene: &mut Scene<'_>, is_local_only: bool) {
+    heading(ui, scene, "panel-network");
+    let mut is_on = is_local_only;
+    ui.horizontal(|ui| {
+        ui.set_height(size::CHIP);
+        let name = scene.lang.text("panel-local-only");
+        ui.label(scene.theme.rich(name, Type::Control, scene.theme.colors.text));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            if ui.add(Switch::new(&mut is_on, name)).changed() {
+                scene.push(Intent::SetLocalOnly(is_on));
+            }
+        });
+    });
+    hint(ui, scene, "panel-local-only-detail");
+    ui.add_space(space::S);
+    let Some(view) = scene.state.shown() else { return };
+    if view.contacts.is_empty() {
+        hint(ui, scene, "panel-no-hosts");
+    }
+    for contact in &view.contacts {
+        let colors = scene.theme.colors;
+        let shown = escape(&contact.host, false);
+        let host = scene.theme.rich(shown.as_ref(), Type::Mono, colors.text);
+        ui.add(Label::new(host).wrap());
+        let words = scene.lang.format(
+            "panel-host",
+            &[
+                ("requests", Arg::Number(i64::try_from(contact.requests).unwrap_or(i64::MAX))),
+                ("sent", Arg::from(bytes(contact.sent_bytes))),
+                ("received", Arg::from(bytes(contact.received_bytes))),
+            ],
+        );
+        ui.label(scene.theme.rich(words, Type::Meta, colors.dim));
+        if contact.refused > 0 {
+            let count = i64::try_from(contact.refused).unwrap_or(i64::MAX);
+            let words = scene.lang.format("panel-host-refused", &[("count", Arg::Number(count))]);
+            ui.label(scene.theme.rich(words, Type::Meta, colors.warn));
+        }
+        ui.add_space(space::XS);
     }
 }
 

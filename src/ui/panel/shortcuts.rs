@@ -21,6 +21,7 @@ pub const GROUPS: [Group; 4] = [
             ("Ctrl PgUp", "keys-previous-chat"),
             ("Ctrl Shift F", "keys-search"),
             ("F2", "keys-rename"),
+            ("Ctrl Shift L", "keys-lock"),
         ],
     ),
     (

@@ -77,10 +77,20 @@ fn chips(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, is_roomy: boo
     if ui.add(panel).clicked() {
         scene.push(Intent::Open(Panel::Session));
     }
+    padlock(ui, scene);
     gauge(ui, scene);
     thinking(ui, scene, is_roomy);
     model(ui, scene, view);
     folders(ui, scene, is_roomy);
+}
+
+fn padlock(ui: &mut Ui, scene: &mut Scene<'_>) {
+    let Some(session) = scene.state.current() else { return };
+    let is_local_only = session.is_local_only;
+    let (icon, key) = if is_local_only { (Icon::Lock, "top-locked") } else { (Icon::LockOpen, "top-unlocked") };
+    if ui.add(IconButton::new(icon, scene.lang.text(key)).selected(is_local_only)).clicked() {
+        scene.push(Intent::SetLocalOnly(!is_local_only));
+    }
 }
 
 fn gauge(ui: &mut Ui, scene: &Scene<'_>) {

@@ -116,6 +116,10 @@ pub(super) fn draw_actions(
     if is_cut && ui.add(Button::ghost(lang.text("message-show-all")).small()).clicked() {
         intents.push(Intent::ToggleItem(key));
     }
+    let masked = list.view.masked_in(id);
+    if !masked.is_empty() {
+        intents.extend(crate::ui::card::masked::chip(&mut ui, lang, &masked));
+    }
     status::reveal(&mut ui, area.union(rect), ("person shown", key), |ui| {
         if ui.add(IconButton::new(Icon::Trash, lang.text("message-delete")).small()).clicked() {
             intents.push(Intent::DeleteMessage(id.clone()));

@@ -293,6 +293,7 @@ impl Desk {
             thinking: ThinkingLevel::Auto,
             folders: vec![self.folder.path().display().to_string()],
             mode: ConfirmMode::Changes,
+            is_local_only: false,
             system_prompt: None,
             pinned: false,
             head: None,

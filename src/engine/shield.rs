@@ -1,0 +1,214 @@
+//! The secrets shield: what goes to a model on another machine goes with its secrets masked.
+//!
+//! Masked is what came from elsewhere: results of calls, attached files, and what a local model repeated of them. What the
+//! person typed is sent as it stands. A result is masked whole and cut afterwards, so that no border leaves half a key.
+
+use std::borrow::Cow;
+
+use crate::ir::{Error, ErrorCode, Message, MessageRecord, MessageStatus, Request, Role};
+use crate::policy::{MaskedSecret, Masker};
+use crate::port::Event;
+
+use super::fault::Fault;
+use super::gate;
+use super::round::Answerer;
+use super::shared::Shared;
+
+/// A request as it may leave: one form for models on this machine, one for all others.
+#[derive(Clone)]
+pub(super) struct Outgoing {
+    /// As it is.
+    plain: Request,
+    /// With secrets masked; there when somebody who may answer is elsewhere.
+    masked: Option<Request>,
+    /// Whether the session's padlock is closed.
+    is_local_only: bool,
+}
+
+impl Outgoing {
+    pub(super) fn new(plain: Request, masked: Option<Vec<Message>>, is_local_only: bool) -> Self {
+        let masked = masked.map(|messages| Request { messages, ..plain.clone() });
+        Self { plain, masked, is_local_only }
+    }
+
+    /// The round that it belongs to.
+    pub(super) fn iteration(&self) -> u32 {
+        self.plain.meta.iteration
+    }
+
+    /// What this answerer is sent.
+    ///
+    /// # Errors
+    /// When nothing may be sent to it.
+    pub(super) fn to(&self, answerer: &Answerer) -> Result<&Request, Error> {
+        if !answerer.provider.is_remote(&answerer.model) {
+            return Ok(&self.plain);
+        }
+        if self.is_local_only {
+            let words = "Nothing was sent: this chat may reach this machine only, and the model runs elsewhere. Open its \
+                         padlock, or choose a local model.";
+            let locked = Error { provider_code: Some("locked".into()), ..Error::new(ErrorCode::NetworkError, words) };
+            return Err(locked.from_provider(answerer.provider.provider_id()));
+        }
+        self.masked.as_ref().ok_or_else(|| {
+            Error::new(
+                ErrorCode::Unknown,
+                "Secrets could not be masked for this model, so nothing was sent. Try again.",
+            )
+        })
+    }
+}
+
+/// A message of the branch with what masking must know of it.
+struct Written {
+    id: String,
+    message: Message,
+    status: MessageStatus,
+    /// Whether the only one who may get it wrote it: it knows its own words.
+    is_known_elsewhere: bool,
+}
+
+/// The messages of a branch with their secrets masked, for the providers of these ids. What is found is kept and reported,
+/// so that cards can show it.
+///
+/// # Errors
+/// When what is found cannot be kept: then nothing may be sent.
+pub(super) async fn masked(
+    shared: &Shared,
+    session: &crate::ir::SessionId,
+    branch: Vec<MessageRecord>,
+    elsewhere: &[&str],
+) -> Result<Vec<(Message, MessageStatus)>, Fault> {
+    let written: Vec<Written> = branch
+        .into_iter()
+        .map(|record| Written {
+            id: record.id.0,
+            message: record.message,
+            status: record.status,
+            is_known_elsewhere: elsewhere.len() == 1
+                && record.answer.is_some_and(|answer| elsewhere.contains(&answer.provider.as_str())),
+        })
+        .collect();
+    let known = shared.store.secrets(session).await?;
+    let before = known.clone();
+    let work = tokio::task::spawn_blocking(move || mask(known, written));
+    let (messages, secrets) =
+        work.await.map_err(|error| Fault::new("fault-turn-broken", format!("Secrets could not be masked: {error}")))?;
+    if secrets != before {
+        shared.store.keep_secrets(session, secrets).await?;
+        show(shared, session).await?;
+    }
+    Ok(messages)
+}
+
+/// Has one value sent as it is from now on, or no longer.
+pub(super) async fn release(
+    shared: &Shared,
+    session: &crate::ir::SessionId,
+    id: &str,
+    is_released: bool,
+) -> Result<(), Fault> {
+    shared.store.release_secret(session, id, is_released).await?;
+    show(shared, session).await
+}
+
+/// Reports what was found in a session.
+pub(super) async fn show(shared: &Shared, session: &crate::ir::SessionId) -> Result<(), Fault> {
+    let secrets = shared.store.secrets(session).await?;
+    shared.publish(Event::SecretsChanged { session: session.clone(), secrets }).await;
+    Ok(())
+}
+
+fn mask(known: Vec<MaskedSecret>, written: Vec<Written>) -> (Vec<(Message, MessageStatus)>, Vec<MaskedSecret>) {
+    let mut masker = Masker::new(known);
+    let messages = written
+        .into_iter()
+        .map(|Written { id, mut message, status, is_known_elsewhere }| {
+            match message.role {
+                Role::Tool => result(&mut masker, &mut message),
+                Role::User => {
+                    if let Cow::Owned(masked) = attachments(&mut masker, &id, &message.content) {
+                        message.content = masked;
+                    }
+                }
+                Role::System => message.content = masker.text(&id, &message.content).into_owned(),
+                Role::Assistant => answer(&mut masker, &id, &mut message, is_known_elsewhere),
+            }
+            (message, status)
+        })
+        .collect();
+    (messages, masker.secrets())
+}
+
+fn result(masker: &mut Masker, message: &mut Message) {
+    let Some(result) = &mut message.tool_result else { return };
+    let place = result.tool_call_id.as_str().to_owned();
+    result.result = masker.value(&place, &result.result);
+    result.error = result.error.as_ref().map(|error| masker.text(&place, error).into_owned());
+    result.summary = gate::for_model(&result.result);
+}
+
+fn answer(masker: &mut Masker, id: &str, message: &mut Message, is_known_elsewhere: bool) {
+    let mut words = |text: &mut String| {
+        let masked = if is_known_elsewhere { masker.known(text) } else { masker.text(id, text) };
+        if let Cow::Owned(masked) = masked {
+            *text = masked;
+        }
+    };
+    words(&mut message.content);
+    message.reasoning_content.iter_mut().for_each(&mut words);
+    for call in message.tool_calls.iter_mut().flatten() {
+        call.raw_args.iter_mut().for_each(&mut words);
+    }
+    for call in message.tool_calls.iter_mut().flatten() {
+        call.args =
+            if is_known_elsewhere { masker.known_in(&call.args) } else { masker.value(call.id.as_str(), &call.args) };
+    }
+}
+
+/// The person's words stay; the files below them, each in a fence, are masked.
+fn attachments<'text>(masker: &mut Masker, id: &str, text: &'text str) -> Cow<'text, str> {
+    if !text.contains("```") {
+        return Cow::Borrowed(text);
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut fenced = String::new();
+    let mut fence: Option<usize> = None;
+    for line in text.split_inclusive('\n') {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        let is_bare = line.trim_end().len() == ticks;
+        match fence {
+            None => {
+                if ticks >= 3 {
+                    fence = Some(ticks);
+                }
+                masked.push_str(line);
+            }
+            Some(open) if is_bare && ticks >= open => {
+                masked.push_str(&masker.text(id, &fenced));
+                fenced.clear();
+                masked.push_str(line);
+                fence = None;
+            }
+            Some(_) => fenced.push_str(line),
+        }
+    }
+    masked.push_str(&masker.text(id, &fenced));
+    Cow::Owned(masked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attached_files_are_masked_and_what_the_person_typed_is_not() {
+        let key = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6");
+        let text = format!("Is {key} mine?\n\na.env:\n````\n``` {key}\n````\n\nb:\n```\nx={key}");
+        let mut masker = Masker::default();
+        let mask = "⟦masked: API key #1⟧";
+        let expected = format!("Is {key} mine?\n\na.env:\n````\n``` {mask}\n````\n\nb:\n```\nx={mask}");
+        assert_eq!(attachments(&mut masker, "msg", &text), expected);
+        assert_eq!(attachments(&mut masker, "msg", &key), key);
+    }
+}

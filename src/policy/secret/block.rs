@@ -1,0 +1,246 @@
+//! Blocks of private keys: whole, cut off at either end, with their line breaks written as `\n`, and in base64.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use regex::Regex;
+
+use super::{Secret, SecretKind};
+
+const NAME: &str = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?";
+/// Shorter lines are no line of a key.
+const SHORTEST_LINE: usize = 16;
+/// How wide the lines of a key are: PEM, OpenSSH.
+const WIDTHS: [usize; 2] = [64, 70];
+
+static BEGIN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("-{{4,5}} ?BEGIN {NAME} ?-{{4,5}}")).ok());
+static END: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("-{{4,5}} ?END {NAME} ?-{{4,5}}")).ok());
+static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"Private-Lines: *[0-9]+").ok());
+/// `-----BEGIN ` in base64, and what follows.
+static ENCODED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"LS0tLS1CRUdJTi[A-Za-z0-9+/_-]{20,}={0,2}(?:\s+[A-Za-z0-9+/]{16,}={0,2})*").ok());
+
+/// Takes base64 with its end cut off.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+pub(super) fn find(text: &str) -> Vec<Secret> {
+    let mut ranges = Vec::new();
+    whole(text, &mut ranges);
+    for hit in PUTTY.iter().flat_map(|pattern| pattern.find_iter(text)) {
+        ranges.push(hit.start()..body_end(text, hit.end()));
+    }
+    for hit in ENCODED.iter().flat_map(|pattern| pattern.find_iter(text)) {
+        if is_encoded_key(hit.as_str()) {
+            ranges.push(hit.range());
+        }
+    }
+    if ranges.is_empty() {
+        ranges.extend(borders(text));
+    }
+    ranges.into_iter().map(|range| Secret { range, kind: SecretKind::PrivateKey }).collect()
+}
+
+fn whole(text: &str, ranges: &mut Vec<Range<usize>>) {
+    let (Some(begin), Some(end)) = (BEGIN.as_ref(), END.as_ref()) else { return };
+    let mut at = 0;
+    loop {
+        let next = begin.find_at(text, at);
+        let closed = end.find_at(text, at);
+        match (next, closed) {
+            // An end whose beginning was cut off: the lines before it.
+            (begun, Some(ended)) if begun.is_none_or(|begun| ended.start() < begun.start()) => {
+                ranges.push(body_start(text, at, ended.start())..ended.end());
+                at = ended.end();
+            }
+            (Some(begun), Some(ended)) => {
+                ranges.push(begun.start()..ended.end());
+                at = ended.end();
+            }
+            (Some(begun), None) => {
+                let until = body_end(text, begun.end());
+                ranges.push(begun.start()..until);
+                at = until.max(begun.end());
+            }
+            (None, _) => return,
+        }
+    }
+}
+
+/// Where the lines of a key end that follow `from`: at the first word that cannot be one.
+fn body_end(text: &str, from: usize) -> usize {
+    let mut end = from;
+    for word in words(text, from..text.len()) {
+        let shown = text.get(word.clone()).unwrap_or_default();
+        let is_header = shown.ends_with(':') || shown.contains(',') || shown.len() <= 3;
+        if is_key_line(shown) || (is_header && shown.len() <= 80) {
+            end = word.end;
+            continue;
+        }
+        // The last line may be short, if it is a line of its own right below.
+        let gap = text.get(end..word.start).unwrap_or_default();
+        let is_own_line =
+            text.get(word.end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['\n', '\r', '\\', '"']));
+        if end > from && gap.matches('\n').count() <= 1 && is_own_line && shown.bytes().all(is_base64) {
+            end = word.end;
+        }
+        break;
+    }
+    end
+}
+
+/// Where the lines of a key begin that end at `to`.
+fn body_start(text: &str, from: usize, to: usize) -> usize {
+    let all: Vec<Range<usize>> = words(text, from..to).collect();
+    let mut start = to;
+    for (index, word) in all.iter().rev().enumerate() {
+        let shown = text.get(word.clone()).unwrap_or_default();
+        if !(is_key_line(shown) || (index == 0 && shown.bytes().all(is_base64))) {
+            break;
+        }
+        start = word.start;
+    }
+    start
+}
+
+/// The words of a part of a text; line breaks written as `\n`, quotes and commas part them too.
+fn words(text: &str, within: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let mut at = within.start;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..within.end)?;
+        let mut skipped = 0;
+        let bytes = rest.as_bytes();
+        while let Some(byte) = bytes.get(skipped) {
+            let escape = *byte == b'\\' && matches!(bytes.get(skipped + 1), Some(b'n' | b'r' | b't'));
+            skipped += match byte {
+                _ if escape => 2,
+                b' ' | b'\n' | b'\r' | b'\t' | b'"' | b'\'' | b'|' | b'>' | b'\\' => 1,
+                _ => break,
+            };
+        }
+        let start = at + skipped;
+        let rest = text.get(start..within.end).filter(|rest| !rest.is_empty())?;
+        let stops = |c: char| c.is_whitespace() || matches!(c, '\\' | '"' | '\'');
+        let end = start + rest.find(stops).unwrap_or(rest.len());
+        at = end;
+        Some(start..end)
+    })
+}
+
+fn is_key_line(word: &str) -> bool {
+    word.len() >= SHORTEST_LINE && word.bytes().all(is_base64)
+}
+
+/// Whether text is nothing but a line of base64, as a key has them.
+pub(super) fn is_body(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.bytes().all(is_base64) && text.len() >= SHORTEST_LINE
+}
+
+/// Whether a text begins a key and does not end it.
+pub(super) fn is_left_open(text: &str) -> bool {
+    let last = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref()?.find_iter(text).last().map(|hit| hit.start());
+    match (last(&BEGIN), last(&END)) {
+        (Some(begun), Some(ended)) => begun > ended,
+        (Some(_), None) => true,
+        (None, _) => false,
+    }
+}
+
+/// Whether a text holds the end of a key.
+pub(super) fn ends(text: &str) -> bool {
+    END.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
+const fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+}
+
+fn is_encoded_key(text: &str) -> bool {
+    let head: String = text.chars().filter(|c| !c.is_whitespace()).take(96).collect();
+    LENIENT
+        .decode(head.trim_end_matches('='))
+        .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("PRIVATE KEY"))
+}
+
+/// Lines from the middle of a key, of which neither end is there: three or more, of the width that only keys have, where
+/// the text was cut: at its border, or beside a mark of what is left out.
+fn borders(text: &str) -> Vec<Range<usize>> {
+    let lines = lines(text);
+    let shown = |line: &Range<usize>| text.get(line.clone()).unwrap_or_default();
+    let is_cut = |line: Option<&Range<usize>>| line.is_none_or(|line| shown(line).contains('…'));
+    let mut found = Vec::new();
+    for width in WIDTHS {
+        let fits = |line: &Range<usize>| {
+            let line = shown(line);
+            line.len() == width && line.bytes().all(is_base64) && has_all_kinds(line)
+        };
+        let mut at = 0;
+        while at < lines.len() {
+            let count = lines.iter().skip(at).take_while(|line| fits(line)).count();
+            let next = at + count;
+            let before = at.checked_sub(1).and_then(|before| lines.get(before));
+            if count >= 3
+                && (is_cut(before) || is_cut(lines.get(next)))
+                && let (Some(first), Some(last)) = (lines.get(at), lines.get(next - 1))
+                && !is_public(text.get(..first.start).unwrap_or_default())
+            {
+                found.push(first.start..last.end);
+            }
+            at = next + 1;
+        }
+    }
+    found
+}
+
+/// The lines of a text without what ends them; a break may be written as `\n`. Marks of a cut are lines of their own.
+fn lines(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at <= bytes.len() {
+        let (ends, skipped) = match (bytes.get(at), bytes.get(at + 1)) {
+            (None | Some(b'\n' | b'\r'), _) => (true, 1),
+            (Some(b'\\'), Some(b'n' | b'r')) => (true, 2),
+            _ if text.get(at..).is_some_and(|rest| rest.starts_with('…')) => {
+                push_line(&mut found, start..at);
+                found.push(at..at + '…'.len_utf8());
+                start = at + '…'.len_utf8();
+                at = start;
+                continue;
+            }
+            (Some(_), _) => (false, 1),
+        };
+        if ends {
+            push_line(&mut found, start..at.min(bytes.len()));
+            start = at + skipped;
+        }
+        at += skipped;
+    }
+    found
+}
+
+fn push_line(found: &mut Vec<Range<usize>>, line: Range<usize>) {
+    if !line.is_empty() {
+        found.push(line);
+    }
+}
+
+/// Whether a block that is public by its own words is open at the end of a text.
+fn is_public(before: &str) -> bool {
+    let tail = before.trim_end();
+    tail.rfind("-----BEGIN ").is_some_and(|begun| !tail.get(begun..).is_some_and(|block| block.contains("-----END ")))
+}
+
+fn has_all_kinds(line: &str) -> bool {
+    let has = |kind: fn(&u8) -> bool| line.as_bytes().iter().any(kind);
+    has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit)
+}

@@ -1,0 +1,231 @@
+//! Masks what was found, each value with a placeholder that stays the same through a session.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::{Secret, SecretKind, assignment, block, find_secrets, random};
+
+/// A value that was found in a session. The value itself is not in here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaskedSecret {
+    /// SHA-256 of the value, hex: what *send anyway* names.
+    pub id: String,
+    /// What it is.
+    pub kind: SecretKind,
+    /// Its number among those of its kind in the session, from 1.
+    pub number: u32,
+    /// Its last characters, at most four; empty where they would give too much away.
+    pub tail: String,
+    /// Whether the person has it sent as it is.
+    pub is_released: bool,
+    /// The calls and messages that hold it, by their ids.
+    pub places: BTreeSet<String>,
+}
+
+/// SHA-256 of a value, hex.
+pub fn secret_id(value: &str) -> String {
+    hex::encode(Sha256::digest(value.as_bytes()))
+}
+
+/// Masks the texts of one session, in their order.
+#[derive(Debug, Default)]
+pub struct Masker {
+    secrets: BTreeMap<String, MaskedSecret>,
+    /// Values that are random enough to be looked for everywhere, longest first. In memory only.
+    values: Vec<(String, String)>,
+}
+
+impl Masker {
+    /// Goes on with what is known of the session.
+    pub fn new(known: Vec<MaskedSecret>) -> Self {
+        let secrets = known.into_iter().map(|secret| (secret.id.clone(), secret)).collect();
+        Self { secrets, values: Vec::new() }
+    }
+
+    /// All that is known now.
+    pub fn secrets(self) -> Vec<MaskedSecret> {
+        self.secrets.into_values().collect()
+    }
+
+    /// A text from elsewhere: what is found in it is masked.
+    pub fn text<'text>(&mut self, place: &str, text: &'text str) -> Cow<'text, str> {
+        let found = find_secrets(text);
+        self.replace(place, text, &found)
+    }
+
+    /// A result: every text in it, names of fields too. A key may lie over several texts in a row.
+    pub fn value(&mut self, place: &str, value: &Value) -> Value {
+        let mut is_open = false;
+        self.walk(place, None, value, &mut is_open)
+    }
+
+    /// A text that repeats what was found before, in other words than its own: only known values are masked.
+    pub fn known<'text>(&self, text: &'text str) -> Cow<'text, str> {
+        // What is settled is not looked at again: a shorter value may stand in a longer one that is sent.
+        let mut parts = vec![(Cow::Borrowed(text), Part::Open)];
+        for (value, id) in &self.values {
+            let Some(secret) = self.secrets.get(id) else { continue };
+            if !parts.iter().any(|(part, state)| *state == Part::Open && part.contains(value.as_str())) {
+                continue;
+            }
+            let shown = if secret.is_released { value.clone() } else { placeholder(secret) };
+            let mut split = Vec::with_capacity(parts.len() + 2);
+            for (part, state) in parts {
+                if state == Part::Settled {
+                    split.push((part, state));
+                    continue;
+                }
+                for (index, piece) in part.split(value.as_str()).enumerate() {
+                    if index > 0 {
+                        split.push((Cow::Owned(shown.clone()), Part::Settled));
+                    }
+                    split.push((Cow::Owned(piece.to_owned()), Part::Open));
+                }
+            }
+            parts = split;
+        }
+        match <[_; 1]>::try_from(parts) {
+            Ok([(whole, _)]) => whole,
+            Err(parts) => Cow::Owned(parts.into_iter().map(|(part, _)| part).collect()),
+        }
+    }
+
+    /// Known values in every text of a JSON value.
+    pub fn known_in(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.known(text).into_owned()),
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.known_in(item)).collect()),
+            Value::Object(fields) => {
+                Value::Object(fields.iter().map(|(name, field)| (name.clone(), self.known_in(field))).collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    fn walk(&mut self, place: &str, name: Option<&str>, value: &Value, is_open: &mut bool) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.string(place, name, text, is_open)),
+            Value::Array(items) => {
+                Value::Array(items.iter().map(|item| self.walk(place, name, item, is_open)).collect())
+            }
+            Value::Object(fields) => {
+                let mut masked = Map::with_capacity(fields.len());
+                for (name, field) in fields {
+                    let field = self.walk(place, Some(name), field, is_open);
+                    masked.insert(self.text(place, name).into_owned(), field);
+                }
+                Value::Object(masked)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    fn string(&mut self, place: &str, name: Option<&str>, text: &str, is_open: &mut bool) -> String {
+        // A line of a key that began in the text before.
+        if *is_open && block::is_body(text) {
+            let whole = Secret { range: 0..text.len(), kind: SecretKind::PrivateKey };
+            return self.replace(place, text, &[whole]).into_owned();
+        }
+        if block::is_left_open(text) {
+            *is_open = true;
+        } else if block::ends(text) || text.split_whitespace().count() > 3 {
+            // Words of a person: the key is over. A path or a number between its lines is not.
+            *is_open = false;
+        }
+        if name.is_some_and(assignment::is_secret_name) && assignment::is_secret_value(text) {
+            let whole = Secret { range: 0..text.len(), kind: SecretKind::Password };
+            return self.replace(place, text, &[whole]).into_owned();
+        }
+        self.text(place, text).into_owned()
+    }
+
+    fn replace<'text>(&mut self, place: &str, text: &'text str, found: &[Secret]) -> Cow<'text, str> {
+        let mut masked = String::new();
+        let mut done = 0;
+        for Secret { range, kind } in found {
+            let Some(value) = text.get(range.clone()) else { continue };
+            let secret = self.meet(place, value, *kind);
+            if secret.is_released {
+                continue;
+            }
+            let shown = placeholder(secret);
+            masked.push_str(text.get(done..range.start).unwrap_or_default());
+            masked.push_str(&shown);
+            done = range.end;
+        }
+        let rest = text.get(done..).unwrap_or_default();
+        if done == 0 {
+            return self.known_at(place, text);
+        }
+        masked.push_str(rest);
+        Cow::Owned(self.known_at(place, &masked).into_owned())
+    }
+
+    /// Known values, with the place noted.
+    fn known_at<'text>(&mut self, place: &str, text: &'text str) -> Cow<'text, str> {
+        let here: Vec<String> =
+            self.values.iter().filter(|(value, _)| text.contains(value.as_str())).map(|(_, id)| id.clone()).collect();
+        for id in here {
+            if let Some(secret) = self.secrets.get_mut(&id) {
+                secret.places.insert(place.to_owned());
+            }
+        }
+        self.known(text)
+    }
+
+    fn meet(&mut self, place: &str, value: &str, kind: SecretKind) -> &MaskedSecret {
+        let id = secret_id(value);
+        if is_recognisable(value) && !self.values.iter().any(|(known, _)| known == value) {
+            self.values.push((value.to_owned(), id.clone()));
+            self.values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        }
+        let next = 1 + self
+            .secrets
+            .values()
+            .filter(|secret| secret.kind == kind)
+            .map(|secret| secret.number)
+            .max()
+            .unwrap_or(0);
+        let secret = self.secrets.entry(id.clone()).or_insert_with(|| MaskedSecret {
+            id,
+            kind,
+            number: next,
+            tail: tail(value, kind),
+            is_released: false,
+            places: BTreeSet::new(),
+        });
+        secret.places.insert(place.to_owned());
+        secret
+    }
+}
+
+/// Whether a part of a text may still be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Open,
+    Settled,
+}
+
+/// What stands where the value stood.
+fn placeholder(secret: &MaskedSecret) -> String {
+    format!("⟦masked: {} #{}⟧", secret.kind.words(), secret.number)
+}
+
+/// Whether a value is so much its own that it is no other word by chance.
+fn is_recognisable(value: &str) -> bool {
+    value.len() >= 12 && random::is_random(value)
+}
+
+/// The end of a value, for the person to know it by: only of long ones, and of no key block, whose end is the same in all.
+fn tail(value: &str, kind: SecretKind) -> String {
+    let count = match (kind, value.chars().count()) {
+        (SecretKind::PrivateKey, _) | (_, ..16) => 0,
+        (SecretKind::Password, 16..24) => 2,
+        (SecretKind::ApiKey | SecretKind::Token | SecretKind::Password, _) => 4,
+    };
+    let skipped = value.chars().count().saturating_sub(count);
+    value.chars().skip(skipped).collect()
+}

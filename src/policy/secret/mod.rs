@@ -1,0 +1,73 @@
+//! Token-like text: provider keys, tokens, passwords in addresses and assignments, private keys. Finds them, and masks them
+//! in what leaves this machine.
+//!
+//! Every pattern is a regular expression without backtracking, so that the time grows with the text alone. A hit is not
+//! trusted for its prefix only: it must look random too. What is found here is data; nothing is refused because of it.
+
+mod assignment;
+mod block;
+mod mask;
+mod random;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+pub use assignment::is_secret_name;
+pub use mask::{MaskedSecret, Masker, secret_id};
+
+/// What a found text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecretKind {
+    /// A key of a provider, in that provider's own form.
+    ApiKey,
+    /// A bearer token, a JSON web token.
+    Token,
+    /// The value of a password-like name, or the password of an address.
+    Password,
+    /// A block of a private key.
+    PrivateKey,
+}
+
+impl SecretKind {
+    /// Its name for a model.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::ApiKey => "API key",
+            Self::Token => "token",
+            Self::Password => "password",
+            Self::PrivateKey => "private key",
+        }
+    }
+}
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// Where, in bytes.
+    pub range: Range<usize>,
+    /// What.
+    pub kind: SecretKind,
+}
+
+/// Every secret in a text, in order, none inside another.
+pub fn find_secrets(text: &str) -> Vec<Secret> {
+    let mut found = block::find(text);
+    found.extend(token::find(text));
+    found.extend(assignment::find(text));
+    // Of two that overlap the longer one stays: a block before what stands in it, a key before the name that it has.
+    found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
+    let mut kept: Vec<Secret> = Vec::with_capacity(found.len());
+    for secret in found {
+        match kept.last_mut() {
+            Some(last) if secret.range.start < last.range.end => last.range.end = last.range.end.max(secret.range.end),
+            Some(_) | None => kept.push(secret),
+        }
+    }
+    kept
+}

@@ -1,0 +1,86 @@
+//! Whether a text looks made by chance rather than by a person for people.
+
+/// What stands where a secret would stand.
+const PLACEHOLDERS: &[&str] = &[
+    "example",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "your-",
+    "your_",
+    "yourapi",
+    "xxxx",
+    "****",
+    "....",
+    "dummy",
+    "redacted",
+    "masked",
+    "insert",
+    "todo",
+    "${",
+    "{{",
+    "<",
+    "%(",
+    "env.",
+    "environ",
+    "getenv",
+    "secrets.",
+];
+
+/// Whether the text is a stand-in: a variable, a hint, a run of one sign.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.starts_with('$') || lower.starts_with('{') || PLACEHOLDERS.iter().any(|word| lower.contains(word))
+}
+
+/// Whether the text could be a password or a key: long enough, of several kinds of signs, few of them repeated.
+pub(super) fn is_random(text: &str) -> bool {
+    let has = |kind: fn(&u8) -> bool| text.as_bytes().iter().any(kind);
+    let (lower, upper) = (has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase));
+    let (digit, sign) = (has(u8::is_ascii_digit), has(u8::is_ascii_punctuation));
+    let count = [lower, upper, digit, sign].into_iter().filter(|has| *has).count();
+    // Without a digit it must hold everything else: words and names hold less.
+    let is_mixed = digit || (sign && lower && upper && !is_name(text));
+    text.len() >= 8 && count >= 2 && is_mixed && entropy(text) >= 2.7 && !is_placeholder(text) && !is_path(text)
+}
+
+/// `some.name-of_words`: letters in groups.
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'-' | b'_' | b'/' | b':'))
+}
+
+/// A name of code: `config.apiKey2`, `MY_TOKEN_V2`, `self.token1`.
+pub(super) fn is_code_name(text: &str) -> bool {
+    let is_word = |word: &str| {
+        word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let is_constant = text.contains('_') && !text.bytes().any(|byte| byte.is_ascii_lowercase());
+    digits <= 2 && text.split('.').all(is_word) && (text.contains('.') || is_constant)
+}
+
+fn is_path(text: &str) -> bool {
+    text.starts_with("./")
+        || text.starts_with("~/")
+        || text.contains("://")
+        || (text.starts_with('/') && text.len() < 60)
+}
+
+/// Shannon's entropy, in bits a byte.
+pub(super) fn entropy(text: &str) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in text.bytes() {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
+    let total = text.len().max(1) as f64;
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / total)
+        .map(|share| -share * share.log2())
+        .sum()
+}

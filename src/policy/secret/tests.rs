@@ -1,0 +1,234 @@
+//! The corpus: what must be found, whole, and what must be left alone. Keys are put together here, so that no scanner of a
+//! repository takes them for real ones.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Signs as a generator of keys gives them.
+fn signs(count: usize) -> String {
+    "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6kL9nP2qR5sT8uW1xY4zA7bC0dG3eM6".chars().cycle().take(count).collect()
+}
+
+fn hex_signs(count: usize) -> String {
+    "9f8e7d6c5b4a39281706f5e4d3c2b1a0".chars().cycle().take(count).collect()
+}
+
+fn key_block(name: &str, lines: usize) -> String {
+    let body: Vec<String> = (0..lines).map(|line| signs(128).chars().skip(line % 9).take(64).collect()).collect();
+    format!("-----BEGIN {name}-----\n{}\n-----END {name}-----", body.join("\n"))
+}
+
+fn found(text: &str) -> Vec<(SecretKind, String)> {
+    find_secrets(text).into_iter().map(|secret| (secret.kind, text[secret.range].to_owned())).collect()
+}
+
+#[test]
+fn keys_of_providers_are_found_whole_in_any_surroundings() {
+    let upper = "J7Q2W5K3Z6X4M2N7";
+    let keys = [
+        format!("sk-{}", signs(48)),
+        format!("sk-{}", hex_signs(32)),
+        format!("sk-ant-api03-{}-{}", signs(40), signs(30)),
+        format!("sk-proj-{}_{}", signs(40), signs(30)),
+        format!("sk-or-v1-{}", hex_signs(64)),
+        format!("AKIA{upper}"),
+        format!("AIza{}", &signs(40)[..35]),
+        format!("ghp_{}", signs(36)),
+        format!("github_pat_{}_{}", signs(22), signs(40)),
+        format!("xoxb-123456789012-{}", signs(24)),
+        format!("glpat-{}", signs(20)),
+        format!("npm_{}", signs(36)),
+        format!("hf_{}", signs(34)),
+        format!("sk_live_{}", signs(24)),
+        format!("SG.{}.{}", signs(22), signs(43)),
+        format!("LTAI5t{}", signs(18)),
+        format!("AKID{}", signs(32)),
+        format!("bce-v3/ALTAK-{}/{}", signs(21), hex_signs(40)),
+        format!("{}.{}", hex_signs(32), signs(16)),
+        format!("gsk_{}", signs(52)),
+        format!("xai-{}", signs(60)),
+    ];
+    for key in keys {
+        for text in [
+            key.clone(),
+            format!("KEY is {key}, use it"),
+            format!("{{\"k\":\"{key}\"}}"),
+            format!("钥匙是{key}。"),
+            format!("export K={key}\n"),
+            format!("curl -H 'x: {key}' https://example.org"),
+        ] {
+            assert_eq!(found(&text), [(SecretKind::ApiKey, key.clone())], "{text}");
+        }
+    }
+}
+
+#[test]
+fn tokens_and_passwords_are_found_by_what_stands_before_them() {
+    let token = signs(40);
+    let jwt = format!("eyJ{}.eyJ{}.{}", signs(20), signs(60), signs(43));
+    for (text, kind, value) in [
+        (format!("Authorization: Bearer {token}"), SecretKind::Token, token.clone()),
+        (format!("-H \"Authorization: Basic {token}==\""), SecretKind::Token, format!("{token}==")),
+        (format!("x-api-key: {token}"), SecretKind::Token, token.clone()),
+        (format!("token {jwt} end"), SecretKind::Token, jwt.clone()),
+        (format!("{jwt}…"), SecretKind::Token, jwt),
+        ("postgres://app:s3cr3t@db.local/x".into(), SecretKind::Password, "s3cr3t".into()),
+        ("https://me:qwertz@host/".into(), SecretKind::Password, "qwertz".into()),
+        ("DB_PASSWORD=Tr0ub4dor&3x".into(), SecretKind::Password, "Tr0ub4dor&3x".into()),
+        ("password: \"hunter2hunter2\"".into(), SecretKind::Password, "hunter2hunter2".into()),
+        ("clientSecret = 'k9$Lm2#pQ7z'".into(), SecretKind::Password, "k9$Lm2#pQ7z".into()),
+        (format!("aws_secret_access_key = {token}"), SecretKind::Password, token.clone()),
+        (format!(r#"{{\"api_key\": \"{token}\"}}"#), SecretKind::Password, token.clone()),
+        ("数据库密码：Kx92mfQ7pL".into(), SecretKind::Password, "Kx92mfQ7pL".into()),
+        (format!("https://x.org/?token={token}&page=2"), SecretKind::Password, token),
+    ] {
+        assert_eq!(found(&text), [(kind, value)], "{text}");
+    }
+}
+
+#[test]
+fn private_keys_are_found_whole_however_they_are_written() {
+    for name in
+        ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
+    {
+        let block = key_block(name, 12);
+        let escaped = block.replace('\n', "\\n");
+        let encoded = STANDARD.encode(&block);
+        for (text, whole) in [
+            (format!("before\n{block}\nafter"), block.clone()),
+            (format!("{{\"private_key\": \"{escaped}\"}}"), escaped.clone()),
+            (format!("tls.key: {encoded}"), encoded.clone()),
+            (block.replace('\n', "\r\n"), block.replace('\n', "\r\n")),
+        ] {
+            assert_eq!(found(&text), [(SecretKind::PrivateKey, whole)], "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_private_key_that_was_cut_is_found_as_far_as_it_goes() {
+    let block = key_block("RSA PRIVATE KEY", 20);
+    let lines: Vec<&str> = block.lines().collect();
+    for (part, name) in [(&lines[..9], "its head"), (&lines[5..], "its tail"), (&lines[3..15], "its middle")] {
+        let text = part.join("\n");
+        assert_eq!(found(&text), [(SecretKind::PrivateKey, text.clone())], "{name}");
+    }
+    // Beside a mark of what was left out, and with breaks written as they are in JSON.
+    let middle = lines[3..15].join("\\n");
+    for text in [format!("…{middle}…"), format!("out\n[… 9 bytes left out …]\n{middle}\nmore"), format!("x\n{middle}…")]
+    {
+        assert_eq!(found(&text), [(SecretKind::PrivateKey, middle.clone())], "{text}");
+    }
+    let cut = lines[..9].join("\n");
+    let text = format!("{cut}\n\nThese words come after it and stay.");
+    assert_eq!(found(&text), [(SecretKind::PrivateKey, cut)]);
+}
+
+#[test]
+fn the_beginning_of_a_key_at_the_end_of_a_cut_text_is_found() {
+    for prefix in ["sk-ant-", "ghp_", "AKIA", "xoxb-", "hf_"] {
+        let part = format!("{prefix}{}", "J7Q2W5");
+        for text in [format!("key={part}"), format!("key={part}…"), format!("key: {part}\n")] {
+            assert_eq!(found(&text), [(SecretKind::ApiKey, part.clone())], "{text}");
+        }
+    }
+}
+
+#[test]
+fn ordinary_text_holds_no_secret() {
+    let image =
+        STANDARD.encode((0..4_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect::<Vec<u8>>());
+    let wrapped: Vec<String> =
+        image.as_bytes().chunks(76).map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+    for text in [
+        "550e8400-e29b-41d4-a716-446655440000".to_owned(),
+        format!("commit {}", hex_signs(40)),
+        format!("sha256:{}  file.tar.gz", hex_signs(64)),
+        format!("\"integrity\": \"sha512-{}==\"", signs(86)),
+        format!("data:image/png;base64,{image}"),
+        wrapped.join("\n"),
+        "读取 main.rs 并修改 foo() 函数，用 UTF-8 编码。密码由用户输入，密钥在系统钥匙串里。".to_owned(),
+        "def task_runner(max_tokens=4096, tokenizer='gpt2', token_count: int = 12345678): pass".to_owned(),
+        "const apiKey = process.env.API_KEY_2; let token = getToken(req);".to_owned(),
+        "password = os.environ['DB_PASSWORD_2']".to_owned(),
+        "password: ${DB_PASSWORD}\npassword: <your password>\nAPI_KEY=your-api-key-here1\nsecret: changeme123"
+            .to_owned(),
+        "postgres://user:password@localhost/db and postgres://user:${PW}@localhost".to_owned(),
+        "pip install scikit-learn sk-learn-contrib-tools-for-everyone task-1234567890abcdef123456".to_owned(),
+        "Authorization: required. A bearer of good news, basic understanding.".to_owned(),
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----".to_owned(),
+        key_block("CERTIFICATE", 12),
+        key_block("PUBLIC KEY", 6),
+        format!("ssh-ed25519 {} me@host", signs(68)),
+        "The password must have 8 characters: letters, digits and one sign.".to_owned(),
+        "2026-11-30T02:55:00.123456Z 192.168.100.200:8080 v1.2.3-beta.4+build.5".to_owned(),
+        "https://example.org/a/b?c=d:e@f".to_owned(),
+        String::new(),
+    ] {
+        assert_eq!(found(&text), [], "{text}");
+    }
+}
+
+#[test]
+fn a_value_keeps_its_placeholder_and_is_sent_only_where_it_was_released() {
+    let (first, second) = (format!("ghp_{}", signs(36)), format!("ghp_{}", signs(40)));
+    let mut masker = Masker::default();
+    let one = masker.value("call_1", &json!({"content": format!("a={first}\nb={second}"), "path": "/projects/a"}));
+    assert_eq!(one, json!({"content": "a=⟦masked: API key #1⟧\nb=⟦masked: API key #2⟧", "path": "/projects/a"}));
+    let mut known = masker.secrets();
+    for secret in &mut known {
+        secret.is_released = secret.number == 2;
+    }
+    let mut masker = Masker::new(known);
+    let two = masker.value("call_2", &json!([first, second, {"token": "Xy12!abcQ9"}]));
+    assert_eq!(two, json!(["⟦masked: API key #1⟧", second, {"token": "⟦masked: password #1⟧"}]));
+    let secrets = masker.secrets();
+    let shown: Vec<_> =
+        secrets.iter().map(|secret| (secret.kind, secret.number, secret.tail.len(), secret.places.len())).collect();
+    assert!(shown.contains(&(SecretKind::ApiKey, 1, 4, 2)), "{shown:?}");
+    assert!(shown.contains(&(SecretKind::Password, 1, 0, 1)), "a short value shows no part of itself: {shown:?}");
+    assert!(secrets.iter().all(|secret| !format!("{secret:?}").contains(&first)));
+}
+
+#[test]
+fn what_repeats_a_found_value_in_other_words_is_masked_too() {
+    let key = format!("sk-{}", signs(48));
+    let mut masker = Masker::default();
+    masker.text("call", &format!("OPENAI={key}"));
+    assert_eq!(masker.known(&format!("I saw x{key}x.")), "I saw x⟦masked: API key #1⟧x.");
+    assert_eq!(
+        masker.known_in(&json!({"command": [format!("echo {key}")]})),
+        json!({"command": ["echo ⟦masked: API key #1⟧"]})
+    );
+}
+
+#[test]
+fn a_key_over_several_texts_in_a_row_is_masked_line_by_line() {
+    let block = key_block("OPENSSH PRIVATE KEY", 6);
+    let matches: Vec<Value> =
+        block.lines().enumerate().map(|(at, text)| json!({"line": at + 1, "file": "a.txt", "text": text})).collect();
+    let masked = Masker::default().value("call", &json!({"matches": matches, "note": "six lines of a file"}));
+    let text = masked.to_string();
+    assert!(block.lines().filter(|line| !line.starts_with('-')).all(|line| !text.contains(line)), "{text}");
+    assert_eq!((&masked["note"], &masked["matches"][1]["file"]), (&json!("six lines of a file"), &json!("a.txt")));
+}
+
+proptest! {
+    #[test]
+    fn spans_are_in_order_apart_and_on_borders_of_characters(text in "(sk-|ghp_|password=|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|[a-zA-Z0-9中 \\\\n\"=:/@.-]){0,60}") {
+        let secrets = find_secrets(&text);
+        prop_assert!(secrets.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
+        prop_assert!(secrets.iter().all(|secret| !secret.range.is_empty() && text.get(secret.range.clone()).is_some()));
+    }
+
+    #[test]
+    fn what_is_masked_holds_no_secret_any_more(text in "(sk-[a-z0-9]{30}|ghp_[A-Za-z0-9]{36}|[a-z中 ]{5}){0,12}") {
+        let mut masker = Masker::default();
+        let masked = masker.text("place", &text).into_owned();
+        prop_assert_eq!(found(&masked), []);
+    }
+}

@@ -1,0 +1,100 @@
+//! Keys and tokens that show what they are by their own form.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::random::{entropy, is_placeholder};
+use super::{Secret, SecretKind};
+
+/// The forms of keys, as their providers give them out. Letters and digits that follow are part of the key.
+const KEYS: &str = r"(?x)
+    sk-[A-Za-z0-9_-]{16,}                                  # OpenAI, Anthropic, DeepSeek, Moonshot, OpenRouter, …
+  | (?:AKIA|ASIA)[A-Z2-7]{16}                              # AWS
+  | AIza[A-Za-z0-9_-]{35}                                  # Google
+  | GOCSPX-[A-Za-z0-9_-]{20,} | ya29\.[A-Za-z0-9_-]{20,}
+  | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_[A-Za-z0-9_]{20,}
+  | gl(?:pat|dt|rt|ft|ptt|cbt|agent|soat)-[A-Za-z0-9_.-]{18,}
+  | xox[abeoprs]-[A-Za-z0-9-]{10,} | xapp-[0-9]-[A-Za-z0-9-]{10,}
+  | npm_[A-Za-z0-9]{20,} | hf_[A-Za-z0-9]{20,} | pypi-[A-Za-z0-9_-]{40,}
+  | [rsp]k_(?:live|test)_[A-Za-z0-9]{16,} | whsec_[A-Za-z0-9]{20,}
+  | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
+  | (?:gsk_|xai-|pplx-|r8_|fw_|nvapi-|tvly-|ntn_|lin_api_|dckr_pat_|dckr_oat_|dop_v1_|shpat_|shpss_|hvs\.|hvb\.)[A-Za-z0-9_-]{20,}
+  | AGE-SECRET-KEY-1[0-9A-Z]{40,}
+  | LTAI[A-Za-z0-9]{12,30}                                 # Alibaba Cloud
+  | AKID[A-Za-z0-9]{20,40}                                 # Tencent Cloud
+  | AKLT[A-Za-z0-9+/=_-]{20,}                              # Volcano Engine
+  | bce-v3/ALTAK-[A-Za-z0-9]{16,}/[a-f0-9]{20,}            # Baidu
+  | [0-9a-f]{32}\.[A-Za-z0-9]{16}                          # Zhipu
+  | [0-9]{8,10}:AA[A-Za-z0-9_-]{30,}                       # Telegram
+";
+
+/// The beginning of a key at the very end of a text that was cut.
+const CUT_KEYS: &str = r"(?x)(?-u:\b)(?:
+    (?:sk-ant-|sk-proj-|sk-or-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|npm_|hf_|AKIA|AIza|LTAI|AKID|gsk_|xai-)[A-Za-z0-9_-]{4,}
+  | sk-[A-Za-z0-9]{6,}
+  | eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*
+)\s*(?:…|\.\.\.)?\s*\z";
+
+static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!(r"(?-u:\b)(?:{KEYS})")).ok());
+static CUT_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(CUT_KEYS).ok());
+/// JSON web tokens: two or three parts, the first two of which are JSON in base64.
+static JWT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?").ok());
+static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let header = r#"(?i)(?:authorization|x-api-key|api-key|x-auth-token|private-token)\\?["']?\s*[:=]\s*\\?["']?(?:(?:bearer|basic|token|apikey)\s+)?([A-Za-z0-9+/=._~-]{8,})"#;
+    Regex::new(header).ok()
+});
+static BEARER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)(?-u:\b)(?:bearer|basic)\s+([A-Za-z0-9+/=._~-]{16,})").ok());
+static ADDRESS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>]{0,80}:([^\s/@"'<>]{1,200})@"#).ok());
+
+pub(super) fn find(text: &str) -> Vec<Secret> {
+    let mut found = Vec::new();
+    whole(text, &KEY, SecretKind::ApiKey, &mut found, |hit, before| {
+        let is_glued = matches!(before, Some(b'-' | b'+' | b'_'));
+        !is_glued && has_digit(hit) && entropy(hit) >= 3.0 && !is_placeholder(hit)
+    });
+    whole(text, &JWT, SecretKind::Token, &mut found, |_, _| true);
+    whole(text, &CUT_KEY, SecretKind::ApiKey, &mut found, |hit, _| has_digit(hit) && !is_placeholder(hit));
+    part(text, &HEADER, SecretKind::Token, &mut found, |hit| hit.len() >= 8 && has_digit(hit) && !is_placeholder(hit));
+    part(text, &BEARER, SecretKind::Token, &mut found, |hit| has_digit(hit) && !is_placeholder(hit));
+    part(text, &ADDRESS, SecretKind::Password, &mut found, |hit| {
+        let is_word = ["password", "passwd", "pass", "pwd", "secret", "token", "port"]
+            .contains(&hit.to_ascii_lowercase().as_str());
+        !is_word && !is_placeholder(hit)
+    });
+    found
+}
+
+fn whole(
+    text: &str,
+    pattern: &LazyLock<Option<Regex>>,
+    kind: SecretKind,
+    found: &mut Vec<Secret>,
+    fits: impl Fn(&str, Option<u8>) -> bool,
+) {
+    for hit in pattern.iter().flat_map(|pattern| pattern.find_iter(text)) {
+        let before = hit.start().checked_sub(1).and_then(|at| text.as_bytes().get(at)).copied();
+        let shown = hit.as_str().trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '…' | '.'));
+        if fits(shown, before) {
+            found.push(Secret { range: hit.start()..hit.start() + shown.len(), kind });
+        }
+    }
+}
+
+fn part(
+    text: &str,
+    pattern: &LazyLock<Option<Regex>>,
+    kind: SecretKind,
+    found: &mut Vec<Secret>,
+    fits: impl Fn(&str) -> bool,
+) {
+    let hits = pattern.iter().flat_map(|pattern| pattern.captures_iter(text)).filter_map(|hit| hit.get(1));
+    found.extend(hits.filter(|hit| fits(hit.as_str())).map(|hit| Secret { range: hit.range(), kind }));
+}
+
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+}

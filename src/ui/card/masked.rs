@@ -1,0 +1,88 @@
+//! What was masked of a result before a model on another machine got it, with *send anyway* for each value.
+
+use egui::{Rect, Ui, UiBuilder, vec2};
+
+use crate::app::Intent;
+use crate::lang::{Arg, Lang};
+use crate::policy::{MaskedSecret, SecretKind};
+use crate::ui::icon::Icon;
+use crate::ui::theme::{Theme, Type, space};
+use crate::ui::widget::{Button, Chip, line_of_text, menu, menu_heading};
+
+/// Height of the strip, in points.
+pub(super) const STRIP: f32 = 36.0;
+const MENU: f32 = 380.0;
+
+/// The strip under a card's header.
+pub(super) fn strip(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret], rect: Rect, intents: &mut Vec<Intent>) {
+    let inner = rect.shrink2(vec2(space::M, 0.0));
+    let layout = egui::Layout::left_to_right(egui::Align::Center);
+    let mut row = ui.new_child(UiBuilder::new().id_salt("masked").max_rect(inner).layout(layout));
+    intents.extend(chip(&mut row, lang, secrets));
+}
+
+/// The chip alone, which opens the list.
+pub fn chip(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
+    let masked = secrets.iter().filter(|secret| !secret.is_released).count();
+    let words = if masked == 0 {
+        lang.format("masked-none", &[("count", Arg::from(secrets.len()))])
+    } else {
+        lang.format("masked-chip", &[("count", Arg::from(masked))])
+    };
+    let icon = if masked == 0 { Icon::ShieldAlert } else { Icon::Shield };
+    let chip = Chip::new(&words).icon(icon).trailing(Icon::ChevronDown).warning(masked == 0).max_width(320.0);
+    let opened = menu(&ui.add(chip), MENU, |ui| list(ui, lang, secrets));
+    opened.and_then(|opened| opened.inner)
+}
+
+fn list(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
+    let theme = Theme::of(ui.ctx());
+    let mut chosen = None;
+    menu_heading(ui, lang.text("masked-heading"));
+    egui::ScrollArea::vertical().max_height(240.0).auto_shrink([false, true]).show(ui, |ui| {
+        for secret in secrets {
+            let name = name_of(lang, secret);
+            ui.horizontal(|ui| {
+                ui.set_height(34.0);
+                ui.add_space(space::S);
+                let color = if secret.is_released { theme.colors.warn } else { theme.colors.text };
+                let room = ui.available_width() - 132.0;
+                let galley = line_of_text(ui, &theme, &name, Type::Control, color, room);
+                let (place, response) = ui.allocate_exact_size(vec2(room, galley.size().y), egui::Sense::hover());
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, name.as_str()));
+                ui.painter().galley(place.min, galley, color);
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    ui.add_space(space::XS);
+                    let key = if secret.is_released { "masked-again" } else { "masked-send" };
+                    let said = format!("{} {name}", lang.text(key));
+                    if ui.add(Button::secondary(lang.text(key)).small().name(&said)).clicked() {
+                        let is_released = !secret.is_released;
+                        chosen = Some(Intent::ReleaseSecret { secret: secret.id.clone(), is_released });
+                    }
+                });
+            });
+        }
+    });
+    ui.add_space(space::XS);
+    egui::Frame::NONE.inner_margin(egui::Margin::symmetric(8, 4)).show(ui, |ui| {
+        let detail = theme.rich(lang.text("masked-detail"), Type::Meta, theme.colors.dim);
+        ui.add(egui::Label::new(detail).wrap());
+    });
+    chosen
+}
+
+fn name_of(lang: &Lang, secret: &MaskedSecret) -> String {
+    let kind = lang.text(match secret.kind {
+        SecretKind::ApiKey => "masked-api-key",
+        SecretKind::Token => "masked-token",
+        SecretKind::Password => "masked-password",
+        SecretKind::PrivateKey => "masked-private-key",
+    });
+    // The tail is text from elsewhere like any other.
+    let tail = crate::policy::escape(&secret.tail, false);
+    if tail.is_empty() {
+        format!("{kind} #{}", secret.number)
+    } else {
+        format!("{kind} #{} · …{tail}", secret.number)
+    }
+}

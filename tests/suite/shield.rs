@@ -1,0 +1,263 @@
+//! What a model on another machine is sent: a loopback server that is marked as remote stands for it, and what it received
+//! is what counts. The control of each: the same server, not marked, receives the planted secrets.
+
+use base64::Engine as _;
+use nod::ir::MessageId;
+use nod::policy::{MaskedSecret, SecretKind};
+use nod::port::{Answer, Command, Event};
+use serde_json::{Value, json};
+
+use crate::support::desk::{Desk, Setup};
+use crate::support::ollama::{OllamaServer, Reply, calls_line, done_line, text_line};
+
+/// A key as its provider gives it out; put together here, so that no scanner takes it for a real one.
+fn planted() -> String {
+    format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6")
+}
+
+fn second() -> String {
+    format!("sk-ant-api03-{}", "Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0FeDcBa98")
+}
+
+fn private_key(lines: usize) -> String {
+    let line = "MIIEowIBAAKCAQEA7bq9f2Kx0Zy1Xw3Vu5Ts7Rq9Po1Nm3Lk5Ji7Hg9Fe1Dc3Ba5Z";
+    let body: Vec<String> = (0..lines).map(|n| line.chars().cycle().skip(n * 7 % 60).take(64).collect()).collect();
+    format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", body.join("\n"))
+}
+
+/// An answer that asks for one call.
+fn call(name: &str, args: &Value) -> Reply {
+    Reply::stream([calls_line(&[(name, args.clone())]), done_line("stop")])
+}
+
+fn words(text: &str) -> Reply {
+    Reply::stream([text_line(text), done_line("stop")])
+}
+
+fn desk(server: &OllamaServer, is_remote: bool) -> Desk {
+    let mut setup = Setup::ollama(&server.url());
+    setup.settings.push(("models.ollama_is_remote", json!(is_remote)));
+    Desk::with(setup)
+}
+
+/// Everything that the server was ever sent, as text.
+fn received(server: &OllamaServer) -> String {
+    server.requests().iter().map(|request| request.body.to_string()).collect::<Vec<_>>().join("\n")
+}
+
+/// The body of the last chat.
+fn last_chat(server: &OllamaServer) -> String {
+    server.last_chat().map(|body| body.to_string()).unwrap_or_default()
+}
+
+fn secrets(desk: &Desk) -> Vec<MaskedSecret> {
+    let found = desk.seen.iter().rev().find_map(|event| match event {
+        Event::SecretsChanged { secrets, .. } => Some(secrets.clone()),
+        _ => None,
+    });
+    found.unwrap_or_default()
+}
+
+fn plant(desk: &Desk) {
+    let (key, other, block) = (planted(), second(), private_key(24));
+    desk.write("notes.txt", &format!("first line\nTOKEN is {key}\nother {other}\n{block}\nlast line\n"));
+}
+
+#[test]
+fn planted_keys_and_key_blocks_in_a_read_file_do_not_reach_a_remote_model() {
+    let body_line: String = private_key(24).lines().nth(3).unwrap().to_owned();
+    for is_remote in [true, false] {
+        let server = OllamaServer::start();
+        server.answer(call("read_file", &json!({"path": "notes.txt"})));
+        server.answer(words("Read."));
+        let mut desk = desk(&server, is_remote);
+        plant(&desk);
+        desk.say("Read notes.txt");
+        desk.turn_end();
+        let sent = received(&server);
+        for secret in [planted(), second(), body_line.clone()] {
+            assert_eq!(sent.contains(&secret), !is_remote, "remote: {is_remote}, {secret}");
+        }
+        assert!(sent.contains("first line") && sent.contains("last line"));
+        let found = secrets(&desk);
+        let kinds: Vec<SecretKind> = found.iter().map(|secret| secret.kind).collect();
+        if is_remote {
+            assert!(sent.contains("⟦masked: API key #1⟧") && sent.contains("⟦masked: private key #1⟧"), "{sent}");
+            assert_eq!(kinds, [SecretKind::ApiKey, SecretKind::ApiKey, SecretKind::PrivateKey]);
+            let card = desk.calls()[0].call.id.as_str().to_owned();
+            assert!(found.iter().all(|secret| secret.places.contains(&card)));
+            // The raw result stays on the card.
+            assert!(desk.calls()[0].result.as_ref().unwrap().result.to_string().contains(&planted()));
+        } else {
+            assert_eq!(kinds, []);
+        }
+    }
+}
+
+#[test]
+fn send_anyway_sends_that_value_alone_and_can_be_taken_back() {
+    let server = OllamaServer::start();
+    server.answer(call("read_file", &json!({"path": "notes.txt"})));
+    for _ in 0..3 {
+        server.answer(words("Yes."));
+    }
+    let mut desk = desk(&server, true);
+    plant(&desk);
+    desk.say("Read notes.txt");
+    desk.turn_end();
+    let first = secrets(&desk).into_iter().find(|secret| secret.id == nod::policy::secret_id(&planted())).unwrap();
+    let release = |desk: &Desk, is_released| {
+        let session = desk.session.clone();
+        desk.send(Command::ReleaseSecret { session, secret: first.id.clone(), is_released });
+    };
+    release(&desk, true);
+    desk.say("Again");
+    desk.turn_end();
+    let sent = last_chat(&server);
+    assert!(sent.contains(&planted()) && !sent.contains(&second()), "{sent}");
+    release(&desk, false);
+    desk.say("And again");
+    desk.turn_end();
+    assert!(!last_chat(&server).contains(&planted()));
+}
+
+#[test]
+fn history_is_masked_when_a_chat_moves_from_a_local_model_to_a_remote_one() {
+    let server = OllamaServer::start();
+    server.answer(call("read_file", &json!({"path": "notes.txt"})));
+    // The local model repeats the secret, in its words and in a call.
+    server.answer(call("search_files", &json!({"path": ".", "query": planted()})));
+    server.answer(words(&format!("The token is {}.", planted())));
+    server.answer(words("Good."));
+    let mut desk = desk(&server, false);
+    plant(&desk);
+    desk.say("Read notes.txt");
+    desk.turn_end();
+    assert!(last_chat(&server).contains(&planted()), "the control: a local model gets it");
+    desk.set("models.ollama_is_remote", true);
+    desk.say("Go on");
+    desk.turn_end();
+    let sent = last_chat(&server);
+    assert!(!sent.contains(&planted()) && !sent.contains(&second()), "{sent}");
+    assert!(sent.contains("The token is ⟦masked: API key #"), "{sent}");
+}
+
+#[test]
+fn listings_searches_errors_and_attached_files_are_masked_too() {
+    let server = OllamaServer::start();
+    let name = format!("backup-{}.txt", planted());
+    server.answer(call("list_directory", &json!({"path": "."})));
+    server.answer(call("search_files", &json!({"path": ".", "query": "other"})));
+    server.answer(call("read_file", &json!({"path": format!("missing {}", second())})));
+    server.answer(words("Done."));
+    let mut desk = desk(&server, true);
+    plant(&desk);
+    desk.write(&name, "empty");
+    let attached = format!("Look.\n\na.env:\n```\nAPI_TOKEN={}\n```", planted());
+    desk.say(&attached);
+    desk.turn_end();
+    let chats = server.chats();
+    assert_eq!(chats.len(), 4);
+    let sent = received(&server);
+    assert!(!sent.contains(&planted()), "{sent}");
+    let from_tools: String = chats[3]["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(ToString::to_string)
+        .collect();
+    assert!(!from_tools.contains(&second()), "{from_tools}");
+    let person = chats[0]["messages"].as_array().unwrap().iter().find(|message| message["role"] == "user").unwrap();
+    assert!(person["content"].as_str().unwrap().contains("API_TOKEN=⟦masked: API key #1⟧"), "{person}");
+    let message = desk.seen.iter().find_map(|event| match event {
+        Event::MessageChanged(record) if record.message.content == attached => Some(record.id.clone()),
+        _ => None,
+    });
+    let message: MessageId = message.unwrap();
+    assert!(
+        secrets(&desk).iter().any(|secret| secret.places.contains(message.as_str())),
+        "the chip stands at the message"
+    );
+}
+
+#[test]
+fn a_secret_at_the_border_of_the_cut_leaves_nothing_of_itself() {
+    // A result is cut for the model at 16 KiB: keys stand all around that place.
+    let server = OllamaServer::start();
+    server.answer(call("read_file", &json!({"path": "long.txt"})));
+    server.answer(words("Done."));
+    let mut desk = desk(&server, true);
+    let filler = "0123456789 ".repeat(1_420);
+    let keys: Vec<String> = (0..60).map(|n| format!("k{n}={}", planted())).collect();
+    desk.write("long.txt", &format!("{filler}\n{}\n", keys.join(" ")));
+    desk.say("Read it");
+    desk.turn_end();
+    let sent = last_chat(&server);
+    assert!(sent.contains("cutForModel") && !sent.contains("ghp_") && !sent.contains(&planted()[4..12]), "{sent}");
+}
+
+#[test]
+fn a_key_block_in_any_dress_is_masked_whole() {
+    let block = private_key(20);
+    let encoded = base64::engine::general_purpose::STANDARD.encode(&block);
+    let line = block.lines().nth(4).unwrap().to_owned();
+    for is_remote in [true, false] {
+        let server = OllamaServer::start();
+        let reads = [
+            call("read_file", &json!({"path": "a.txt"})),
+            // Neither end of the block is in this part.
+            call("read_file", &json!({"path": "a.txt", "start_line": 4, "end_line": 12})),
+            call("search_files", &json!({"path": ".", "query": "[A-Za-z0-9+/]{40}", "regex": true})),
+        ];
+        for read in reads {
+            server.answer(read);
+        }
+        server.answer(words("Done."));
+        let mut desk = desk(&server, is_remote);
+        let escaped = block.replace('\n', "\\n");
+        desk.write("a.txt", &format!("{block}\n{{\"private\": \"{escaped}\"}}\ntls: {encoded}\n"));
+        desk.say("Read it");
+        desk.turn_end();
+        let chats = server.chats();
+        assert_eq!(chats.len(), 4);
+        for (round, sent) in chats.iter().enumerate().skip(1) {
+            let newest = sent["messages"].as_array().unwrap().last().unwrap().to_string();
+            assert_eq!(newest.contains(&line), !is_remote, "round {round}: {newest}");
+            assert!(!is_remote || !newest.contains(&encoded[40..120]), "round {round}: {newest}");
+        }
+    }
+}
+
+#[test]
+fn no_new_table_holds_a_value_in_clear() {
+    let server = OllamaServer::start();
+    server.answer(call("read_file", &json!({"path": "notes.txt"})));
+    server.answer(words("Done."));
+    let mut setup = Setup::ollama(&server.url()).kept();
+    setup.settings.push(("models.ollama_is_remote", json!(true)));
+    let mut desk = Desk::with(setup);
+    plant(&desk);
+    desk.say("Read notes.txt");
+    desk.turn_end();
+    let found = secrets(&desk);
+    assert_eq!(found.len(), 3);
+    assert!(found.iter().all(|secret| secret.tail.chars().count() <= 4 && secret.id.len() == 64));
+    // What was released holds after a new start.
+    desk.send(Command::ReleaseSecret { session: desk.session.clone(), secret: found[0].id.clone(), is_released: true });
+    desk.until(|event| matches!(event, Event::SecretsChanged { secrets, .. } if secrets[0].is_released));
+    desk.restart();
+    desk.send(Command::OpenSession(desk.session.clone()));
+    let event = desk.until(|event| matches!(event, Event::SecretsChanged { .. }));
+    let Event::SecretsChanged { secrets, .. } = event else { unreachable!() };
+    assert_eq!(secrets.iter().filter(|secret| secret.is_released).count(), 1);
+}
+
+#[test]
+fn a_call_of_the_command_line_is_not_masked_for_the_person() {
+    let server = OllamaServer::start();
+    let mut desk = desk(&server, true);
+    plant(&desk);
+    let result = desk.tool("read_file", &json!({"path": "notes.txt"}), &Answer::AllowOnce);
+    assert!(result.result.to_string().contains(&planted()));
+}
