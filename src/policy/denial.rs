@@ -4,9 +4,10 @@ use crate::ir::{Access, Code, Failure};
 
 use super::display::holds_unseen;
 use super::names::sensitive_failure;
+use super::protected::is_protected_below;
 use super::{
     CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, RelPath, TargetFacts, TargetKind,
-    blocked_path, folder_concern, is_protected_write, judge_name,
+    blocked_path, folder_concern, judge_name,
 };
 
 /// The refusal that nobody can lift, if there is one.
@@ -78,14 +79,14 @@ fn deny_kind(target: &TargetFacts) -> Option<Failure> {
 }
 
 fn deny_write(target: &TargetFacts) -> Option<Failure> {
-    let PathPlace::Inside { relative, resolved_relative, .. } = &target.place else { return None };
+    let PathPlace::Inside { root, relative, resolved_relative } = &target.place else { return None };
     if [relative, resolved_relative].into_iter().any(|path| path.parts().iter().any(|part| holds_unseen(part))) {
         return Some(Failure::new(
             Code::PathInvalid,
             "The name holds characters that cannot be seen, so nothing is written under it: use a name without them.",
         ));
     }
-    let denied = |path: &RelPath| is_protected_write(path) == Some(ProtectedWrite::Denied);
+    let denied = |path: &RelPath| is_protected_below(root, path) == Some(ProtectedWrite::Denied);
     (denied(relative) || denied(resolved_relative)).then(|| {
         Failure::new(
             Code::ProtectedPathDenied,

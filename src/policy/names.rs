@@ -36,7 +36,7 @@ const DATA_EXTENSIONS: &[&str] = &[
     "txt", "json", "jsonl", "json5", "yaml", "yml", "toml", "ini", "cfg", "conf", "csv", "tsv", "xml", "db", "sqlite",
     "sqlite3", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "odp", "rtf", "numbers", "pages",
 ];
-const BACKUP_EXTENSIONS: &[&str] = &[
+const BACKUP_WORDS: &[&str] = &[
     "bak", "backup", "old", "orig", "original", "save", "saved", "copy", "prev", "previous", "tmp", "temp", "swp",
     "swo",
 ];
@@ -57,13 +57,15 @@ pub fn judge_name(parts: &[String]) -> NameVerdict {
 fn judge_part(part: &str) -> NameVerdict {
     let name = fold_name(part);
     let sensitive = || NameVerdict::Sensitive { part: part.to_owned() };
-    if SENSITIVE_NAMES.contains(&name.as_str()) || (name.starts_with(".env.") && !EXAMPLES.contains(&name.as_str())) {
+    let original = without_backup_suffix(&name);
+    if [name.as_str(), original].iter().any(|name| SENSITIVE_NAMES.contains(name))
+        || (name.starts_with(".env.") && !EXAMPLES.contains(&name.as_str()))
+    {
         return sensitive();
     }
     if KEY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && name.rsplit('.').next() != Some("pub") {
         return sensitive();
     }
-    let original = without_backup_suffix(&name);
     let (stem, extension) = split_extension(original);
     if extension.is_some_and(|extension| KEY_EXTENSIONS.contains(&extension)) {
         return sensitive();
@@ -79,13 +81,13 @@ fn judge_part(part: &str) -> NameVerdict {
     }
 }
 
-/// `x.pem.bak`, `x.pem~`, `x.pem.2`, `x.pem.bak.old` → `x.pem`.
+/// `x.pem.bak`, `x.pem~`, `x.pem.2`, `x.pem-old`, `x.pem (1)`, `#x.pem#`, `x.pem.bak.old` → `x.pem`.
 fn without_backup_suffix(name: &str) -> &str {
-    let mut name = name;
+    let mut name = name.trim_start_matches('#');
     loop {
-        let shorter = name.trim_end_matches(['~', '.', ' ']);
-        let shorter = match shorter.rsplit_once('.') {
-            Some((before, suffix)) if !before.is_empty() && is_backup_extension(suffix) => before,
+        let shorter = name.trim_end_matches(['~', '#', '.', ' ']);
+        let shorter = match shorter.rsplit_once(['.', '-', '_', ' ']) {
+            Some((before, suffix)) if !before.is_empty() && is_backup_suffix(suffix) => before,
             Some(_) | None => shorter,
         };
         if shorter.len() == name.len() {
@@ -95,8 +97,10 @@ fn without_backup_suffix(name: &str) -> &str {
     }
 }
 
-fn is_backup_extension(suffix: &str) -> bool {
-    BACKUP_EXTENSIONS.contains(&suffix) || (!suffix.is_empty() && suffix.chars().all(|c| c.is_ascii_digit()))
+/// `bak`, `old2`, `7`, `(1)`.
+fn is_backup_suffix(suffix: &str) -> bool {
+    let word = suffix.trim_matches(['(', ')']).trim_end_matches(|c: char| c.is_ascii_digit());
+    BACKUP_WORDS.contains(&word) || (word.is_empty() && !suffix.is_empty())
 }
 
 /// Stem and extension. A dot file has a stem only, but `.pem` alone is taken for a key.

@@ -109,18 +109,21 @@ pub fn lexical(
                 Some(root) => judge_inside(&root.join(&relative), &relative, lifted, surroundings)?,
                 None => judge_names(relative.parts())?,
             }
+            check_short_names(relative.parts(), platform)?;
             Ok(Lexical::Inside { root: 0, relative })
         }
         Given::Absolute(absolute) => {
             if let Some((root, rest)) = longest_root(&absolute, roots, platform) {
                 let relative = RelPath { parts: rest.to_vec() };
                 judge_inside(&absolute, &relative, lifted, surroundings)?;
+                check_short_names(relative.parts(), platform)?;
                 return Ok(Lexical::Inside { root, relative });
             }
             if let Some(failure) = blocked_absolute(&absolute, surroundings) {
                 return Err(failure);
             }
             judge_names(&absolute.parts)?;
+            check_short_names(&absolute.parts, platform)?;
             Ok(Lexical::Outside { absolute: absolute.to_path(platform) })
         }
     }
@@ -264,6 +267,28 @@ fn check_windows_form(given: &str) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Refuses the second, short name that Windows gives to files with long ones: it says nothing of what the long one says.
+fn check_short_names(parts: &[String], platform: Platform) -> Result<(), Failure> {
+    let has_short_name = match platform {
+        Platform::Linux | Platform::MacOs => false,
+        Platform::Windows => parts.iter().any(|part| is_short_name(part)),
+    };
+    if has_short_name {
+        return Err(invalid(
+            "A name such as `LONGNA~1.TXT` stands for another, longer name: use the long one, as a listing shows it.",
+        ));
+    }
+    Ok(())
+}
+
+/// `SECRET~1.TXT`, `A1B2~12`: at most eight characters with a tilde before a number, and an extension of at most three.
+fn is_short_name(name: &str) -> bool {
+    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
+    let Some((_, number)) = stem.rsplit_once('~') else { return false };
+    let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+    is_number && stem.chars().count() <= 8 && extension.chars().count() <= 3 && !extension.contains('.')
 }
 
 /// `CON`, `nul.txt`, `aux `, `COM¹`, … : Windows opens the device, in whatever folder and with whatever extension.

@@ -1,7 +1,9 @@
 //! Files that something later executes: whoever writes them, runs code.
 
+use std::path::Path;
+
 use super::RelPath;
-use super::fold::fold_names;
+use super::fold::{fold_name, fold_names};
 
 /// How a write to a file that something later executes is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,6 +27,15 @@ const DENIED_NAMES: &[&str] = &[
     ".zprofile",
     ".zlogin",
     ".zlogout",
+    ".bash_completion",
+    ".aliases",
+    ".zsh_aliases",
+    ".shrc",
+    ".shinit",
+    ".ashrc",
+    ".dashrc",
+    ".yashrc",
+    ".xonshrc",
     ".kshrc",
     ".mkshrc",
     ".cshrc",
@@ -37,14 +48,29 @@ const DENIED_NAMES: &[&str] = &[
     ".xsessionrc",
     ".pam_environment",
     "config.fish",
-    "microsoft.powershell_profile.ps1",
     "profile.ps1",
     ".gitconfig",
+    ".rhosts",
+    ".shosts",
     ".ripgreprc",
     ".mcp.json",
 ];
 /// Refused by their last names.
-const DENIED_ENDS: &[&[&str]] = &[&[".vscode", "tasks.json"], &[".vscode", "mcp.json"], &[".cursor", "mcp.json"]];
+const DENIED_ENDS: &[&[&str]] = &[
+    &[".vscode", "tasks.json"],
+    &[".vscode", "mcp.json"],
+    &[".cursor", "mcp.json"],
+    &[".roo", "mcp.json"],
+    &[".kiro", "settings", "mcp.json"],
+    &[".amazonq", "mcp.json"],
+    &[".junie", "mcp", "mcp.json"],
+    &[".config", "git", "config"],
+    &["nushell", "config.nu"],
+    &["nushell", "env.nu"],
+    &["nushell", "login.nu"],
+    &[".elvish", "rc.elv"],
+    &["elvish", "rc.elv"],
+];
 
 /// Asked by their own name.
 const ASKED_NAMES: &[&str] = &[
@@ -207,6 +233,19 @@ const ASKED_FOLDERS: &[&[&str]] = &[
     &[".cursor"],
     &[".gemini"],
     &[".openclaw"],
+    &[".windsurf"],
+    &[".continue"],
+    &[".opencode"],
+    &[".qwen"],
+    &[".kiro"],
+    &[".roo"],
+    &[".cline"],
+    &[".amazonq"],
+    &[".junie"],
+    &[".trae"],
+    &[".goose"],
+    &["environment.d"],
+    &["plasma-workspace", "env"],
     &["fish", "conf.d"],
     &["autostart"],
     &["systemd", "user"],
@@ -215,12 +254,27 @@ const ASKED_FOLDERS: &[&[&str]] = &[
     &["start menu", "programs", "startup"],
 ];
 
-/// Whether something later executes what is written at this path.
+/// Whether something later executes what is written at this path below an allowed folder, whatever that folder is.
 pub fn is_protected_write(path: &RelPath) -> Option<ProtectedWrite> {
-    let names = fold_names(path.parts());
+    judge(&fold_names(path.parts()))
+}
+
+/// The same where the allowed folder is known: a person may allow `.git` or `.vscode` itself, and what lies in it is
+/// executed all the same.
+pub(super) fn is_protected_below(root: &Path, path: &RelPath) -> Option<ProtectedWrite> {
+    let mut names: Vec<String> = root.iter().map(|name| fold_name(&name.to_string_lossy())).collect();
+    names.extend(fold_names(path.parts()));
+    judge(&names)
+}
+
+fn judge(names: &[String]) -> Option<ProtectedWrite> {
     let names: Vec<&str> = names.iter().map(|name| if name == "git~1" { ".git" } else { name.as_str() }).collect();
     let last = names.last()?;
-    if DENIED_NAMES.contains(last) || DENIED_ENDS.iter().any(|end| names.ends_with(end)) || is_git_control(&names) {
+    let denied = DENIED_NAMES.contains(last)
+        || last.ends_with("_profile.ps1")
+        || DENIED_ENDS.iter().any(|end| names.ends_with(end))
+        || is_git_control(&names);
+    if denied {
         return Some(ProtectedWrite::Denied);
     }
     let extension = last.rsplit_once('.').map(|(_, extension)| extension);
@@ -273,6 +327,10 @@ mod tests {
             ".vscode/tasks.json",
             "sub/.VSCode/Tasks.json",
             ".gitconfig",
+            ".config/git/config",
+            ".config/powershell/Microsoft.VSCode_profile.ps1",
+            ".config/nushell/env.nu",
+            ".kiro/settings/mcp.json",
         ] {
             assert_eq!(verdict(path), Some(ProtectedWrite::Denied), "{path}");
         }
@@ -306,6 +364,24 @@ mod tests {
         ] {
             assert_eq!(verdict(path), Some(ProtectedWrite::Asked), "{path}");
         }
+    }
+
+    #[test]
+    fn an_allowed_folder_inside_a_protected_place_opens_nothing() {
+        let below = |root: &str, path: &str| {
+            let parts = path.split('/').map(str::to_owned).collect();
+            is_protected_below(Path::new(root), &RelPath::from_parts(parts).unwrap())
+        };
+        for (root, path, expected) in [
+            ("/projects/app/.git", "hooks/pre-commit", Some(ProtectedWrite::Denied)),
+            ("/projects/app/.git/hooks", "pre-commit", Some(ProtectedWrite::Denied)),
+            ("/projects/app/.vscode", "tasks.json", Some(ProtectedWrite::Denied)),
+            ("/projects/app/.github/workflows", "ci.yml", Some(ProtectedWrite::Asked)),
+            ("/projects/app", "src/main.rs", None),
+        ] {
+            assert_eq!(below(root, path), expected, "{root} {path}");
+        }
+        assert_eq!(verdict("hooks/pre-commit"), None, "the control: the path below the folder alone does not tell");
     }
 
     #[test]

@@ -6,10 +6,8 @@ use crate::ir::{Access, ConfirmMode, RiskLevel};
 
 use super::denial::outside_parts;
 use super::display::{escape, holds_unseen};
-use super::{
-    CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, TargetFacts, TargetKind, is_protected_write,
-    judge_name,
-};
+use super::protected::is_protected_below;
+use super::{CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, TargetFacts, TargetKind, judge_name};
 
 /// Why a call is asked. All but `Mode` and `HardLink` are shown in red.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +64,8 @@ fn target_reasons(target: &TargetFacts, access: Access) -> Vec<AskReason> {
     let mut reasons = Vec::new();
     let outside;
     let paths: &[&[String]] = match &target.place {
-        PathPlace::Inside { relative, resolved_relative, .. } => {
-            let protected = |path| is_protected_write(path) == Some(ProtectedWrite::Asked);
+        PathPlace::Inside { root, relative, resolved_relative } => {
+            let protected = |path| is_protected_below(root, path) == Some(ProtectedWrite::Asked);
             if access == Access::Write && (protected(relative) || protected(resolved_relative)) {
                 reasons.push(AskReason::ProtectedWrite);
             }

@@ -44,7 +44,7 @@ pub(super) fn prepare(data_dir: &Path) -> Result<Place, StoreError> {
     if let Some(folder) = database.parent() {
         check_private(folder, 0o700, &mut repaired)?;
     }
-    for suffix in ["", "-wal", "-shm", ".lock"] {
+    for suffix in ["", "-wal", "-shm", "-journal", ".lock"] {
         let file = beside(&database, suffix);
         if check_file(&file)? {
             check_private(&file, 0o600, &mut repaired)?;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::text::{Text, binary};
-use super::write_file::check_size;
+use super::write_file::check_bytes;
 use super::{Limits, Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, diff, one_path, only, schema};
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
 use crate::policy::TargetKind;
@@ -116,16 +116,10 @@ impl Change {
         let Text { text: old, encoding } = Text::decode(&bytes).ok_or_else(|| binary(&bytes, target.resolved()))?;
         let mut text = old.clone();
         for (index, edit) in args.edits.iter().enumerate() {
-            text = apply(&text, edit).map_err(|miss| miss.failure(index, args.edits.len(), target))?;
-            // Each step, so that replacing everything by more cannot fill the memory.
-            check_size(&text, limits)?;
+            text = apply(&text, edit, limits).map_err(|miss| miss.failure(index, args.edits.len(), target))?;
         }
         let new = Text { text, encoding };
-        let bytes = new.encode().len() as u64;
-        if bytes > limits.write_bytes {
-            let sentence = format!("The file would be {bytes} bytes long; {} may be written.", limits.write_bytes);
-            return Err(Failure::new(Code::ContentTooLarge, sentence));
-        }
+        check_bytes(new.encode().len() as u64, limits)?;
         Ok(Self { old, new })
     }
 }
@@ -134,6 +128,7 @@ impl Change {
 enum Miss {
     NotFound { nearest: Option<(usize, String)> },
     Ambiguous { lines: Vec<usize>, count: usize },
+    TooLarge(Failure),
 }
 
 impl Miss {
@@ -151,6 +146,7 @@ impl Miss {
                 Code::EditNotFound,
                 format!("{which} is not in the file, and no line is like it; nothing was changed. Path: {path}"),
             ),
+            Self::TooLarge(failure) => failure,
             Self::Ambiguous { lines, count } => {
                 let lines = lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
                 let sentence = format!(
@@ -167,36 +163,32 @@ impl Miss {
 /// How many places of an ambiguous text are named.
 const SHOWN_LINES: usize = 10;
 
-fn apply(text: &str, edit: &Edit) -> Result<String, Miss> {
+fn apply(text: &str, edit: &Edit, limits: &Limits) -> Result<String, Miss> {
     let (old, new) = if text.contains(&edit.old_text) || !text.contains("\r\n") {
         (edit.old_text.clone(), edit.new_text.clone())
     } else {
         // Models write bare line feeds: in a file with Windows line ends they mean those.
         (with_crlf(&edit.old_text), with_crlf(&edit.new_text))
     };
-    let places: Vec<usize> = occurrences(text, &old);
-    match places.as_slice() {
-        [] => Err(Miss::NotFound { nearest: nearest(text, &edit.old_text) }),
-        [_] => Ok(text.replacen(&old, &new, 1)),
-        _ if edit.replace_all => Ok(text.replace(&old, &new)),
-        _ => {
-            let line_of = |place: &usize| text.get(..*place).map_or(0, |before| before.matches('\n').count()) + 1;
-            Err(Miss::Ambiguous { lines: places.iter().take(SHOWN_LINES).map(line_of).collect(), count: places.len() })
-        }
+    let places = if edit.replace_all { text.matches(&old).count() } else { usize::from(text.contains(&old)) };
+    if places == 0 {
+        return Err(Miss::NotFound { nearest: nearest(text, &edit.old_text) });
     }
+    if !edit.replace_all && is_ambiguous(text, &old) {
+        let line_of = |place: usize| text.get(..place).map_or(0, |before| before.matches('\n').count()) + 1;
+        let count = text.matches(&old).count().max(2);
+        let lines = text.match_indices(&old).take(SHOWN_LINES).map(|(place, _)| line_of(place)).collect();
+        return Err(Miss::Ambiguous { lines, count });
+    }
+    // Reckoned before it is made: replacing everything by much more would fill the memory.
+    let bytes = text.len().saturating_sub(places * old.len()).saturating_add(places.saturating_mul(new.len()));
+    check_bytes(bytes as u64, limits).map_err(Miss::TooLarge)?;
+    Ok(text.replace(&old, &new))
 }
 
-/// Every place, those that overlap too: a text that can be read in two ways is not there exactly once.
-fn occurrences(text: &str, old: &str) -> Vec<usize> {
-    let mut places = Vec::new();
-    let mut from = 0;
-    while let Some(found) = text.get(from..).and_then(|rest| rest.find(old)) {
-        let place = from + found;
-        places.push(place);
-        let step = text.get(place..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
-        from = place + step;
-    }
-    places
+/// Whether a text is there more than once; places that overlap count, as each would be another edit.
+fn is_ambiguous(text: &str, old: &str) -> bool {
+    text.find(old) != text.rfind(old)
 }
 
 fn with_crlf(text: &str) -> String {
@@ -341,5 +333,19 @@ mod tests {
         let grow = json!({"old_text": "x", "new_text": "x".repeat(100), "replace_all": true});
         let args = json!({"path": "a", "edits": [grow, grow, grow, grow]});
         assert_eq!(place.preview(&EditFile, &args).unwrap_err().code, Code::ContentTooLarge);
+        // A million places, each replaced by a megabyte: a terabyte, reckoned and not made.
+        place.put("b", "x".repeat(1 << 20));
+        let bomb = json!({"old_text": "x", "new_text": "y".repeat(1 << 20), "replace_all": true});
+        let args = json!({"path": "b", "edits": [bomb]});
+        assert_eq!(place.preview(&EditFile, &args).unwrap_err().code, Code::ContentTooLarge);
+    }
+
+    #[test]
+    fn a_text_that_overlaps_itself_everywhere_is_told_at_once() {
+        let place = Place::new();
+        place.put("a", "x".repeat(2 << 20));
+        let half = "x".repeat(1 << 20);
+        let failure = place.preview(&EditFile, &edit("a", &[(half.as_str(), "y")])).unwrap_err();
+        assert_eq!(failure.code, Code::EditAmbiguous);
     }
 }

@@ -60,7 +60,7 @@ impl Tool for WriteFile {
     fn preview(&self, args: &Value, targets: &[Target], context: &PreviewContext) -> Result<Preview, Failure> {
         let args: Args = schema::arguments(args)?;
         let target = only(targets)?;
-        check_size(&args.content, &context.limits)?;
+        check_bytes(args.content.len() as u64, &context.limits)?;
         if target.kind() == TargetKind::Missing {
             return Ok(Preview::NewFile { content: args.content });
         }
@@ -70,7 +70,7 @@ impl Tool for WriteFile {
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
         let args: Args = schema::arguments(permit.args())?;
         let target = only(permit.targets())?;
-        check_size(&args.content, &context.limits)?;
+        check_bytes(args.content.len() as u64, &context.limits)?;
         let written = target.write(args.content.as_bytes())?;
         Ok(json!({
             "path": target.resolved().to_string_lossy(),
@@ -80,9 +80,8 @@ impl Tool for WriteFile {
     }
 }
 
-/// Whether the content may be written at all.
-pub(super) fn check_size(content: &str, limits: &Limits) -> Result<(), Failure> {
-    let bytes = content.len() as u64;
+/// Whether a file may become this long.
+pub(super) fn check_bytes(bytes: u64, limits: &Limits) -> Result<(), Failure> {
     if bytes <= limits.write_bytes {
         return Ok(());
     }

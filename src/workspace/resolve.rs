@@ -71,6 +71,8 @@ pub fn resolve_telling(root: &Root, relative: &RelPath, purpose: Purpose) -> Res
     };
     let end = match walk.run() {
         Ok(end) => end,
+        // What lies outside is no name inside, whatever it is called.
+        Err(error) if error.code() == Code::PathOutOfScope => return Err(Unresolved { error, headed: None }),
         Err(error) => return Err(Unresolved { error, headed: walk.headed().map(headed_to) }),
     };
     let Some(resolved_relative) = RelPath::from_parts(end.parts) else {

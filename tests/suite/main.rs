@@ -10,6 +10,8 @@
 )]
 
 mod architecture;
+#[cfg(target_os = "linux")]
+mod attack;
 mod cli;
 mod command;
 mod disk;

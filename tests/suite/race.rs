@@ -1,5 +1,5 @@
-//! Somebody exchanges a folder for a link that leads out, as fast as the kernel can, while files are read, written, made
-//! and deleted beneath it. Nothing outside may be touched. Each attack is run without the guard too (the path is
+//! Somebody exchanges a folder for a link that leads out, as fast as the kernel can, while files are read, written, made,
+//! deleted and searched beneath it. Nothing outside may be touched. Each attack is run without the guard too (the path is
 //! checked as text, then used as text), and must succeed there.
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, reason = "these tests lay out files, keep time and attack by path")]
@@ -12,11 +12,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use nod::policy::RelPath;
-use nod::workspace::{Extent, Purpose, Root, Target, Trash, WorkspaceError, resolve};
+use nod::workspace::{
+    Extent, Purpose, QueryOptions, Root, SearchLimits, SearchOptions, SearchQuery, Target, Trash, WalkStart,
+    WorkspaceError, resolve, search_tree,
+};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use tokio_util::sync::CancellationToken;
 
 /// How long each attack goes on against the guard at least, and until the guard has let through what is good.
-const GUARDED: Duration = Duration::from_millis(1200);
+const GUARDED: Duration = Duration::from_secs(4);
 
 /// The same attack without the guard ends at its first success.
 const UNGUARDED: Duration = Duration::ZERO;
@@ -211,4 +215,62 @@ fn nothing_outside_is_deleted() {
         leaked
     });
     assert!(leaked, "the attack does not work: this test proves nothing");
+}
+
+#[test]
+fn nothing_outside_is_found() {
+    let field = Battlefield::new();
+    for name in ["f", "g", "h"] {
+        fs::write(field.inside(name), "needle inside").unwrap();
+        fs::write(field.out(name), "needle OUTSIDE").unwrap();
+        fs::write(field.out(&format!("out-{name}")), "").unwrap();
+    }
+    let names =
+        QueryOptions { in_names: true, in_content: true, case_sensitive: true, regex: false, extensions: Vec::new() };
+    let queries = ["needle", "out-"].map(|query| SearchQuery::parse(query, &names).unwrap());
+    let (mut good, mut escaped) = (0_u64, 0_u64);
+    let cancel = CancellationToken::new();
+    let options = SearchOptions {
+        include_hidden: true,
+        respect_gitignore: true,
+        is_hidden_by_policy: &|_, _| false,
+        is_content_closed: &|_| false,
+        cancel: &cancel,
+    };
+    let limits = SearchLimits { file_bytes: 1000, files: 1000, matches_per_file: 10, matches: 50 };
+    field.under_attack(GUARDED, |round| {
+        // From the allowed folder itself, and from the folder that is exchanged.
+        let start = if round % 2 == 0 {
+            WalkStart::at(&whole(&field))
+        } else {
+            field.resolve("a", Purpose::Read).and_then(|target| WalkStart::at(&target))
+        };
+        let Ok(start) = start else { return good > 0 };
+        for query in &queries {
+            let Ok(found) = search_tree(&start, query, &options, &limits, &|_| ()) else { continue };
+            for hit in found.results.iter().flat_map(|file| &file.matches) {
+                good += u64::from(hit.text == "needle inside");
+                escaped += u64::from(hit.text.contains("OUTSIDE") || hit.text.contains("out-"));
+            }
+        }
+        good > 0
+    });
+    assert_eq!(escaped, 0);
+    assert!(good > 0, "the guard let nothing through");
+    let mut leaked = false;
+    field.under_attack(UNGUARDED, |_| {
+        // A walk by path: is it a folder and no link? Then list it and read what is in it.
+        let path = field.attacked("");
+        let is_folder = fs::symlink_metadata(field.root.path().join("a")).is_ok_and(|found| found.is_dir());
+        let listed = if is_folder { fs::read_dir(&path).ok() } else { None };
+        leaked = listed.into_iter().flatten().flatten().any(|entry| entry.file_name() == "out-f")
+            || fs::read(field.attacked("f")).is_ok_and(|bytes| is_folder && bytes.ends_with(b"OUTSIDE"));
+        leaked
+    });
+    assert!(leaked, "the attack does not work: this test proves nothing");
+}
+
+/// The allowed folder itself.
+fn whole(field: &Battlefield) -> Target {
+    resolve(&field.root, &RelPath::default(), Purpose::Read).unwrap()
 }

@@ -49,6 +49,12 @@ fn the_list_holds_whatever_the_spelling() {
         "/home/me/.claude.json",
         "/home/me/.codex/config.toml",
         "/home/me/.config/openclaw/x",
+        "/home/me/.gemini/settings.json",
+        "/home/me/.cursor/mcp.json",
+        "/home/me/.config/Code/User/settings.json",
+        "/home/me/.config/Code/User/globalStorage/x",
+        "/home/me/.mcp-auth/x",
+        "/home/me/.config/google-chrome-beta/x",
         "/home/other/.aws/x",
         "/home/other/.ssh/x",
         "/projects/backup/.ssh/id",
@@ -93,6 +99,37 @@ fn the_folder_of_root_is_open_to_root_only() {
 }
 
 #[test]
+fn the_places_of_macos_are_closed_by_all_their_names() {
+    let macos = Surroundings {
+        home: Some(PathBuf::from("/Users/me")),
+        data_dir: Some(PathBuf::from("/Users/me/Library/Application Support/nod")),
+        platform: Platform::MacOs,
+    };
+    for path in [
+        "/etc/hosts",
+        "/private/etc/hosts",
+        "/System/Volumes/Data/private/etc/hosts",
+        "/private/var/root/x",
+        "/var/db/x",
+        "/Library/LaunchDaemons/x.plist",
+        "/.vol/16777220/2/etc/hosts",
+        "/.nofollow/etc/hosts",
+        "/Users/me/Library/Keychains/login.keychain-db",
+        "/Users/me/Library/Application Support/Google/Chrome/Default/Cookies",
+        "/Users/me/Library/Application Support/Google/Chrome Beta/Default/Cookies",
+        "/Users/me/Library/Application Support/Claude/claude_desktop_config.json",
+        "/Users/me/Library/Application Support/Code/User/settings.json",
+        "/users/ME/library/safari/History.db",
+        "/Users/me/Library/Application Support/Nod/nod.db",
+    ] {
+        assert!(is_blocked(path, &macos), "{path}");
+    }
+    for path in ["/Users/me/project/x", "/Users/me/Library/x", "/private/tmp/x", "/usr/local/x", "/opt/x"] {
+        assert!(!is_blocked(path, &macos), "{path}");
+    }
+}
+
+#[test]
 fn a_path_that_is_not_absolute_is_refused() {
     assert!(is_blocked("etc/passwd", &linux()));
     assert!(is_blocked("", &linux()));
@@ -112,6 +149,9 @@ fn paths_that_handles_give_on_windows_are_understood() {
         r"C:\Users\you\AppData\Local\Google\Chrome\User Data",
         r"D:\Windows\x",
         r"C:\PROGRA~2\x",
+        r"C:\Users\All Users\x",
+        r"C:\Documents and Settings\All Users\x",
+        r"C:\Users\me\AppData\Roaming\Code\User\settings.json",
         r"\\?\UNC\server\share\.ssh\x",
     ] {
         assert!(is_blocked(path, &windows), "{path}");
