@@ -11,10 +11,12 @@ pub mod history;
 pub mod http;
 pub mod preset;
 pub mod probe;
+pub mod reader;
 pub mod retry;
 pub mod scripted;
 
 mod anthropic;
+mod call_name;
 mod data_uri;
 mod guide;
 mod ollama;

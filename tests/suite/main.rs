@@ -33,5 +33,6 @@ mod store;
 mod support;
 mod tools;
 mod turn;
+mod validity;
 #[cfg(all(target_os = "linux", feature = "gui"))]
 mod window;

@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value};
 
 use super::kept::{Kept, KeptBlock};
-use super::name::{CallNames, ToolNames};
+use super::name::ToolNames;
 use super::wire::{BlockOut, ImageSource, MadeBlock, MessageOut, RoleOut};
 use crate::ir::{Image, Message, Role};
+use crate::provider::call_name::CallNames;
 use crate::provider::data_uri::{base64_of, media_type_of};
 
 /// What the API can look at.

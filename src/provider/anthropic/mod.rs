@@ -27,8 +27,9 @@ use tokio::sync::mpsc;
 use super::answer::{Answer, Ending, Listener};
 use super::body::{Body, Part};
 use super::http::{Http, Reach, Redirects, Reply, TimeLimits};
+use super::reader::{Reader, pump};
 use super::{Provider, ProviderConfig, PullProgress};
-use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamEvent};
+use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
 use decode::Decoder;
 use encode::{Encoding, SignedThinking};
 use refused::Refused;
@@ -97,35 +98,8 @@ impl Anthropic {
         stream: bool,
         answer: &mut Answer<'_>,
     ) -> Result<Ending, Error> {
-        let mut reply = self.ask(model, request, stream, answer).await?;
-        let mut decoder = Decoder::new(request, &self.id, model);
-        let mut body = Body::default();
-        let mut out = Vec::new();
-        while !decoder.is_done() {
-            let chunk = reply.chunk().await?;
-            let now = answer.now();
-            let each = |part: Part<'_>| match part {
-                Part::Event(event) => decoder.event(event, now, &mut out),
-                Part::Whole(text) => decoder.whole(text, now, &mut out),
-            };
-            let read = match &chunk {
-                Some(bytes) => body.feed(bytes, each),
-                None => body.finish(each),
-            };
-            if !out.is_empty() || body.is_growing() {
-                reply.mark_meaningful();
-            }
-            // What came before a fault is given first.
-            answer.push_all(out.drain(..)).await?;
-            read?;
-            if chunk.is_none() {
-                break;
-            }
-        }
-        answer.set_model(decoder.model());
-        let ending = decoder.finish(answer.now(), &mut out);
-        answer.push_all(out).await?;
-        ending
+        let reply = self.ask(model, request, stream, answer).await?;
+        pump(reply, reader(request, &self.id, model), answer, Error::from).await
     }
 
     /// Asks, and again without what the server does not take.
@@ -168,6 +142,56 @@ impl Anthropic {
 
     fn named(&self, error: Error) -> Error {
         error.from_provider(&self.id)
+    }
+}
+
+/// A reader of one answer of this format.
+pub(super) fn reader<'a>(request: &'a Request, provider: &'a str, model: &'a str) -> impl Reader + use<'a> {
+    MessageReader { body: Body::default(), decoder: Decoder::new(request, provider, model) }
+}
+
+struct MessageReader<'a> {
+    body: Body,
+    decoder: Decoder<'a>,
+}
+
+impl MessageReader<'_> {
+    fn read(&mut self, bytes: Option<&[u8]>, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
+        let Self { body, decoder } = self;
+        let each = |part: Part<'_>| match part {
+            Part::Event(event) => decoder.event(event, now, out),
+            Part::Whole(text) => decoder.whole(text, now, out),
+        };
+        match bytes {
+            Some(bytes) => body.feed(bytes, each),
+            None => body.finish(each),
+        }
+    }
+}
+
+impl Reader for MessageReader<'_> {
+    fn feed(&mut self, bytes: &[u8], now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
+        self.read(Some(bytes), now, out)
+    }
+
+    fn end_of_body(&mut self, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
+        self.read(None, now, out)
+    }
+
+    fn is_done(&self) -> bool {
+        self.decoder.is_done()
+    }
+
+    fn is_growing(&self) -> bool {
+        self.body.is_growing()
+    }
+
+    fn model(&self) -> &str {
+        self.decoder.model()
+    }
+
+    fn finish(self, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<Ending, Error> {
+        self.decoder.finish(now, out)
     }
 }
 

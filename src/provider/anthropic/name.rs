@@ -1,7 +1,7 @@
-//! Names and ids as the API takes them, `[a-zA-Z0-9_-]` alone, and back again.
+//! Names of tools as the API takes them, `[a-zA-Z0-9_-]` alone, and back again.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::ir::{Request, ToolDef};
 
@@ -80,28 +80,6 @@ fn cut(text: &str, limit: usize) -> String {
     text.chars().take(limit).collect()
 }
 
-/// Ids of calls: each its own, whatever the history holds.
-#[derive(Debug, Default)]
-pub(super) struct CallNames {
-    /// How often an id was wanted.
-    wanted: HashMap<String, usize>,
-    taken: HashSet<String>,
-}
-
-impl CallNames {
-    /// An id for the next call.
-    pub(super) fn next(&mut self, id: &str) -> String {
-        let plain = if id.is_empty() { "call".to_owned() } else { replaced(id) };
-        let count = self.wanted.entry(plain.clone()).or_default();
-        let mut name = plain.clone();
-        while !self.taken.insert(name.clone()) {
-            *count += 1;
-            name = format!("{plain}_{count}");
-        }
-        name
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -133,13 +111,5 @@ mod tests {
         }
         assert_eq!(names.outward("functions.ls"), "functions_ls");
         assert_eq!(names.outward(&"x".repeat(200)).len(), 128);
-    }
-
-    #[test]
-    fn every_call_of_a_history_has_an_id_of_its_own() {
-        let mut names = CallNames::default();
-        let given: Vec<String> =
-            ["call_0", "call_0", "call_0_1", "functions.ls:0", "", ""].iter().map(|id| names.next(id)).collect();
-        assert_eq!(given, ["call_0", "call_0_1", "call_0_1_1", "functions_ls_0", "call", "call_1"]);
     }
 }

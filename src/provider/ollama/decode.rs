@@ -61,11 +61,12 @@ impl<'a> Decoder<'a> {
 
     /// Reads one line; what it carries is added to `out`.
     pub(super) fn line(&mut self, line: &str, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
-        let parsed: ChatLine<'_> =
-            serde_json::from_str(line).map_err(|error| super::fault::not_our_format(line, &error))?;
+        // What stands behind the last line may be anything.
         if self.done {
             return Ok(());
         }
+        let parsed: ChatLine<'_> =
+            serde_json::from_str(line).map_err(|error| super::fault::not_our_format(line, &error))?;
         self.line += 1;
         if let Some(error) = parsed.error.filter(|error| !error.is_null()) {
             return self.error_line(&error, now, out);

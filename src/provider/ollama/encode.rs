@@ -1,12 +1,13 @@
 //! A request of the IR to Ollama's JSON. Pure: images come in already fetched.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
 use super::wire::{CallOut, ChatMessage, ChatRequest, FunctionOut, KeepAlive, Options, Think, Tool, ToolFunction};
 use crate::ir::{Error, ErrorCode, GenerationParams, Message, Request, Role, ThinkingEffort};
+use crate::provider::call_name::CallNames;
 use crate::provider::data_uri::base64_of;
 use crate::provider::history::valid_history;
 
@@ -41,8 +42,19 @@ pub(super) fn chat(request: &Request, with: &Encoding<'_>) -> Result<Vec<u8>, Er
     }
     // Thinking goes back within the tool loop that it belongs to.
     let loop_start = history.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
+    let mut ids = CallNames::default();
+    let mut open = VecDeque::new();
     for (index, message) in history.iter().enumerate() {
-        messages.push(chat_message(message, index > loop_start, with.images));
+        let mut out = chat_message(message, index > loop_start, with.images);
+        for call in &mut out.tool_calls {
+            call.id = ids.next(&call.id);
+            open.push_back(call.id.clone());
+        }
+        if message.role == Role::Tool {
+            // Results stand behind their calls, in the order of the calls.
+            out.tool_call_id = open.pop_front();
+        }
+        messages.push(out);
     }
     let params = &request.params;
     let body = ChatRequest {
@@ -92,7 +104,6 @@ fn chat_message<'a>(message: &'a Message, in_loop: bool, fetched: &'a HashMap<St
     if let Some(result) = &message.tool_result {
         out.content = Cow::Owned(result.for_model());
         out.tool_name = Some(&result.tool_name);
-        out.tool_call_id = Some(result.tool_call_id.as_str());
     }
     if in_loop && message.role == Role::Assistant {
         out.thinking = message.reasoning_content.as_deref().filter(|thinking| !thinking.is_empty());
@@ -102,7 +113,7 @@ fn chat_message<'a>(message: &'a Message, in_loop: bool, fetched: &'a HashMap<St
         .iter()
         .enumerate()
         .map(|(index, call)| CallOut {
-            id: call.id.as_str(),
+            id: call.id.as_str().to_owned(),
             function: FunctionOut {
                 index,
                 name: &call.name,

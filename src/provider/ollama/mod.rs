@@ -22,9 +22,10 @@ use tokio::sync::mpsc;
 use super::answer::{Answer, Ending, Listener};
 use super::framing::Ndjson;
 use super::http::{Http, Redirects, Reply, TimeLimits};
+use super::reader::{Reader, pump};
 use super::retry::{Refusal, error_text};
 use super::{Provider, ProviderConfig, PullProgress};
-use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamEvent};
+use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
 use decode::{Decoder, Mistake};
 use encode::{Encoding, ThinkingUse};
 
@@ -94,35 +95,16 @@ impl Ollama {
         stream: bool,
         answer: &mut Answer<'_>,
     ) -> Result<Ending, Error> {
-        let mut decoder = Decoder::new(request, model);
-        let mut out = Vec::new();
         match self.ask(model, request, stream, answer).await? {
-            Asked::Mistake(mistake) => out.push(decoder.mistake(mistake)),
-            Asked::Reply(mut reply) => {
-                let mut ndjson = Ndjson::default();
-                while !decoder.is_done() {
-                    let chunk = reply.chunk().await.map_err(fault::unreachable)?;
-                    let now = answer.now();
-                    let read = match &chunk {
-                        Some(bytes) => ndjson.feed(bytes, |line| decoder.line(line, now, &mut out)),
-                        None => ndjson.finish(|line| decoder.line(line, now, &mut out)),
-                    };
-                    if !out.is_empty() {
-                        reply.mark_meaningful();
-                    }
-                    // What came before a fault is given first.
-                    answer.push_all(out.drain(..)).await?;
-                    read?;
-                    if chunk.is_none() {
-                        break;
-                    }
-                }
+            Asked::Reply(reply) => pump(*reply, reader(request, model), answer, fault::unreachable).await,
+            Asked::Mistake(mistake) => {
+                let mut decoder = Decoder::new(request, model);
+                let mut out = vec![decoder.mistake(mistake)];
+                let ending = decoder.finish(answer.now(), &mut out);
+                answer.push_all(out).await?;
+                ending
             }
         }
-        answer.set_model(decoder.model());
-        let ending = decoder.finish(answer.now(), &mut out);
-        answer.push_all(out).await?;
-        ending
     }
 
     async fn ask(&self, model: &str, request: &Request, stream: bool, answer: &Answer<'_>) -> Result<Asked, Error> {
@@ -170,6 +152,38 @@ impl Ollama {
 
     fn named(&self, error: Error) -> Error {
         error.from_provider(&self.id)
+    }
+}
+
+/// A reader of one answer of this format.
+pub(super) fn reader<'a>(request: &'a Request, model: &str) -> impl Reader + use<'a> {
+    LineReader { ndjson: Ndjson::default(), decoder: Decoder::new(request, model) }
+}
+
+struct LineReader<'a> {
+    ndjson: Ndjson,
+    decoder: Decoder<'a>,
+}
+
+impl Reader for LineReader<'_> {
+    fn feed(&mut self, bytes: &[u8], now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
+        self.ndjson.feed(bytes, |line| self.decoder.line(line, now, out))
+    }
+
+    fn end_of_body(&mut self, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
+        self.ndjson.finish(|line| self.decoder.line(line, now, out))
+    }
+
+    fn is_done(&self) -> bool {
+        self.decoder.is_done()
+    }
+
+    fn model(&self) -> &str {
+        self.decoder.model()
+    }
+
+    fn finish(self, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<Ending, Error> {
+        self.decoder.finish(now, out)
     }
 }
 

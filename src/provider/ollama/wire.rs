@@ -38,12 +38,12 @@ pub(super) struct ChatMessage<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tool_call_id: Option<&'a str>,
+    pub(super) tool_call_id: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct CallOut<'a> {
-    pub(super) id: &'a str,
+    pub(super) id: String,
     pub(super) function: FunctionOut<'a>,
 }
 

@@ -6,5 +6,6 @@ pub(crate) mod ollama;
 pub(crate) mod own_process;
 #[cfg(all(target_os = "linux", feature = "gui"))]
 pub(crate) mod screen;
+pub(crate) mod validity;
 #[cfg(all(target_os = "linux", feature = "gui"))]
 pub(crate) mod window;

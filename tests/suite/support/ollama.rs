@@ -319,6 +319,13 @@ impl OllamaServer {
         self.lock().chats().last().cloned()
     }
 
+    /// The body of the newest chat, once: what came before is forgotten.
+    pub(crate) fn take_last_chat(&self) -> Option<Value> {
+        let last = self.last_chat();
+        self.lock().requests.clear();
+        last
+    }
+
     /// Blocks until this many chats were asked for, and gives their bodies.
     pub(crate) fn wait_for_chats(&self, count: usize) -> Vec<Value> {
         self.wait_until("a chat", |inner| inner.chats().count() >= count);

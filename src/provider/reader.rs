@@ -1,0 +1,111 @@
+//! How an answer is read, whichever its format: bytes go in, pieces come out, the end is judged. The readers are pure; only
+//! `pump` knows the network.
+
+use super::answer::{Answer, Ending};
+use super::http::{HttpError, Reply};
+use super::{ProviderKind, anthropic, ollama};
+use crate::ir::{Error, ErrorCode, Request, StreamBody, UnixMs};
+
+/// Reads one answer of a wire format.
+pub trait Reader {
+    /// Takes bytes in; what they carry is added to `out`.
+    ///
+    /// # Errors
+    /// When the server says that it failed, or what it says cannot be read.
+    fn feed(&mut self, bytes: &[u8], now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error>;
+
+    /// The body ended: what it left unfinished is read.
+    ///
+    /// # Errors
+    /// As `feed`.
+    fn end_of_body(&mut self, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error>;
+
+    /// Whether nothing more is read, whatever comes.
+    fn is_done(&self) -> bool;
+
+    /// Whether every packet brings the answer nearer to its end, also one that carries no piece yet.
+    fn is_growing(&self) -> bool {
+        false
+    }
+
+    /// The model that answers.
+    fn model(&self) -> &str;
+
+    /// Judges the answer: its calls are complete now, or it broke off.
+    ///
+    /// # Errors
+    /// When the answer has no end of its own.
+    fn finish(self, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<Ending, Error>;
+}
+
+/// Reads a reply to its end and passes on what it carries. `broken` says what a broken connection means here.
+///
+/// # Errors
+/// When the answer fails or nobody listens any more; what came before is given first.
+pub async fn pump<R: Reader>(
+    mut reply: Reply,
+    mut reader: R,
+    answer: &mut Answer<'_>,
+    broken: fn(HttpError) -> Error,
+) -> Result<Ending, Error> {
+    let mut out = Vec::new();
+    while !reader.is_done() {
+        let chunk = reply.chunk().await.map_err(broken)?;
+        let read = match &chunk {
+            Some(bytes) => reader.feed(bytes, answer.now(), &mut out),
+            None => reader.end_of_body(answer.now(), &mut out),
+        };
+        // Blanks, comments and pings keep a line open and say nothing: they do not count.
+        if !out.is_empty() || reader.is_growing() {
+            reply.mark_meaningful();
+        }
+        answer.push_all(out.drain(..)).await?;
+        read?;
+        if chunk.is_none() {
+            break;
+        }
+    }
+    answer.set_model(reader.model());
+    let ending = reader.finish(answer.now(), &mut out);
+    answer.push_all(out).await?;
+    ending
+}
+
+/// Reads an answer whose packets are all there already, as fuzzing and benchmarks have them. The pieces are added to `out`.
+///
+/// # Errors
+/// As the network's own way; for a format that has no wire, always.
+pub fn read_packets(
+    kind: ProviderKind,
+    model: &str,
+    request: &Request,
+    packets: &[&[u8]],
+    now: UnixMs,
+    out: &mut Vec<StreamBody>,
+) -> Result<Ending, Error> {
+    match kind {
+        ProviderKind::Ollama => read_all(ollama::reader(request, model), packets, now, out),
+        ProviderKind::Anthropic => read_all(anthropic::reader(request, "anthropic", model), packets, now, out),
+        ProviderKind::OpenAiCompatible | ProviderKind::Guide => {
+            Err(Error::new(ErrorCode::Unknown, "This format has no bytes to read."))
+        }
+    }
+}
+
+fn read_all<R: Reader>(
+    mut reader: R,
+    packets: &[&[u8]],
+    now: UnixMs,
+    out: &mut Vec<StreamBody>,
+) -> Result<Ending, Error> {
+    for packet in packets {
+        if reader.is_done() {
+            break;
+        }
+        reader.feed(packet, now, out)?;
+    }
+    if !reader.is_done() {
+        reader.end_of_body(now, out)?;
+    }
+    reader.finish(now, out)
+}
