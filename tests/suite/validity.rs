@@ -80,7 +80,7 @@ fn result_of(id: &str, name: &str) -> Message {
         tool_name: name.to_owned(),
         result: json!({"success": true}),
         summary: None,
-        success: name.len() % 2 == 0,
+        success: name.len().is_multiple_of(2),
         error: None,
         duration_ms: 1,
         timestamp: UnixMs(2),

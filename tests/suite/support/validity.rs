@@ -63,7 +63,7 @@ pub(crate) fn anthropic(body: &Value) -> Faults {
                     "thinking is signed",
                 ),
                 "redacted_thinking" => {
-                    check(&mut faults, role == "assistant" && block["data"].is_string(), "redacted thinking has data")
+                    check(&mut faults, role == "assistant" && block["data"].is_string(), "redacted thinking has data");
                 }
                 "image" => {
                     let source = &block["source"];
