@@ -18,6 +18,7 @@ mod dispatch;
 mod doctor;
 mod export;
 mod fault;
+mod folder;
 mod gate;
 mod inbox;
 mod instance;

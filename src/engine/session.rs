@@ -10,6 +10,7 @@ use crate::store::Hit;
 use crate::workspace::Root;
 
 use super::fault::Fault;
+use super::folder;
 use super::setting;
 use super::shared::{Shared, unique};
 use super::transcript::Transcript;
@@ -53,8 +54,11 @@ pub(super) async fn create(shared: &Shared) -> Result<SessionId, Fault> {
 }
 
 /// Keeps a session as a front end gives it, new or changed.
-pub(super) async fn keep(shared: &Shared, session: Session) -> Result<(), Fault> {
-    if shared.store.session(&session.id).await?.is_some() {
+pub(super) async fn keep(shared: &Shared, mut session: Session) -> Result<(), Fault> {
+    let stored = shared.store.session(&session.id).await?;
+    let known = stored.as_ref().map(|stored| stored.folders.clone()).unwrap_or_default();
+    session.folders = folder::settled(session.folders, known).await;
+    if stored.is_some() {
         shared.store.update_session(&session).await?;
     } else {
         shared.store.insert_session(&Session { head: None, ..session }).await?;
@@ -163,7 +167,7 @@ pub(super) async fn add_folder(shared: &Shared, transcript: &Arc<Transcript>, pa
         Some(FolderConcern::Home) => Some("notice-folder-home"),
         Some(FolderConcern::HoldsBlocked) => Some("notice-folder-holds-blocked"),
     };
-    let folder = root.path().display().to_string();
+    let folder = root.real_path().display().to_string();
     let session = transcript
         .change(|session| {
             if !session.folders.contains(&folder) {

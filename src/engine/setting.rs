@@ -6,9 +6,24 @@ use crate::port::{Event, Settings, SettingsError};
 use crate::tool::Limits;
 
 use super::fault::Fault;
+use super::folder;
 use super::shared::Shared;
 
+/// The folders that a new session begins with.
+const FOLDERS: &str = "safety.folders";
+
+/// Changes a setting as the person wants it.
 pub(super) async fn set(shared: &Shared, key: &str, value: Value) -> Result<(), Fault> {
+    if key == FOLDERS
+        && let Ok(named) = serde_json::from_value(value.clone())
+    {
+        let folders = folder::settled(named, shared.settings().safety.folders).await;
+        return put(shared, key, folders.into()).await;
+    }
+    put(shared, key, value).await
+}
+
+async fn put(shared: &Shared, key: &str, value: Value) -> Result<(), Fault> {
     let mut settings = shared.settings();
     settings.set(key, value.clone())?;
     check(key, &settings)?;
@@ -29,7 +44,7 @@ pub(super) async fn reset(shared: &Shared, key: &str) -> Result<(), Fault> {
 
 /// The folders that a new session begins with are the last used ones.
 pub(super) async fn remember_folders(shared: &Shared, folders: Vec<String>) -> Result<(), Fault> {
-    set(shared, "safety.folders", Value::from(folders)).await
+    put(shared, FOLDERS, Value::from(folders)).await
 }
 
 /// The first model that is ever chosen is the one of new chats.

@@ -56,6 +56,20 @@ impl Root {
         Ok(Self { inner: Arc::new(Inner { folder, chosen, real, identity: stat.identity }) })
     }
 
+    /// Opens an allowed folder again, which is kept by the path that it really had when the person chose it.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; `TARGET_CHANGED` when a link on the way leads elsewhere now.
+    pub fn reopen(path: &Path) -> Result<Self, WorkspaceError> {
+        let root = Self::open(path)?;
+        if root.path() == root.real_path() {
+            return Ok(root);
+        }
+        let sentence = "The allowed folder is no longer the one that was chosen: a link leads elsewhere now. Ask the \
+                        person to remove it from the session and to add it again.";
+        Err(WorkspaceError::refused(Code::TargetChanged, sentence, path))
+    }
+
     /// The folder as the person chose it, absolute.
     pub fn path(&self) -> &Path {
         &self.inner.chosen

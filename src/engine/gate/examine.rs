@@ -219,7 +219,7 @@ impl From<Failure> for NotOpened {
 /// Step 5: every path once, beneath its opened folder.
 fn open(request: &ToolRequest, places: &[Lexical], folders: &[PathBuf]) -> Result<Opened, NotOpened> {
     let opened: Vec<Result<Root, Failure>> =
-        folders.iter().map(|folder| Root::open(folder).map_err(Failure::from)).collect();
+        folders.iter().map(|folder| Root::reopen(folder).map_err(Failure::from)).collect();
     let mut targets = Vec::with_capacity(places.len());
     let mut unopened = None;
     for (wanted, place) in request.paths.iter().zip(places) {

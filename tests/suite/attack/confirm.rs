@@ -3,7 +3,7 @@
 use std::fs;
 
 use nod::ir::{CallStatus, ConfirmMode, DiffTag, Preview};
-use nod::policy::{AskReason, escape};
+use nod::policy::{AskReason, RuleScope, escape};
 use nod::port::{Answer, Command, TurnOutcome};
 use nod::provider::scripted::Step;
 use serde_json::json;
@@ -175,6 +175,28 @@ fn a_yes_is_for_one_call_once() {
     let denied = desk.calls().iter().filter(|row| row.status == CallStatus::Denied).count();
     let left = ["a.txt", "b.txt"].iter().filter(|name| desk.path(name).exists()).count();
     assert_eq!((denied, left), (1, 1));
+}
+
+#[test]
+fn a_rule_that_was_not_offered_is_not_made() {
+    let mut bench = Bench::new();
+    let ground = bench.ground(&[]);
+    let session = session("unoffered", vec![ground.expand("{ws}")], ConfirmMode::Changes);
+    let mut asked = |tool: &str, args: serde_json::Value| {
+        let scope = RuleScope::ToolInFolders { tool: tool.into() };
+        let ran = bench
+            .call_in(session.clone(), tool, args.to_string(), &mut |_| Answer::AllowInSession { scope: scope.clone() });
+        assert!(ran.result.success, "{:?}", ran.result);
+        ran.asked.len()
+    };
+    for content in ["1", "2"] {
+        assert_eq!(asked("write_file", json!({"path": "package.json", "content": content})), 1);
+    }
+    assert_eq!(asked("delete_file", json!({"path": "package.json"})), 1);
+    assert_eq!(asked("delete_file", json!({"path": "a.txt"})), 1);
+    // The control: where it is offered it is made.
+    assert_eq!(asked("write_file", json!({"path": "one.txt", "content": "1"})), 1);
+    assert_eq!(asked("write_file", json!({"path": "one.txt", "content": "2"})), 0);
 }
 
 #[test]

@@ -3,11 +3,13 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use nod::ir::{ConfirmMode, Preview};
+use nod::ir::{ConfirmMode, Preview, Session};
+use nod::port::{Answer, Command};
+use serde_json::json;
 
 use super::Control::{Damages, Leaks, Plants, Shows};
 use super::ground::{ATTACK, Ground, Piece, SECRET};
-use super::{Bench, case};
+use super::{Bench, case, session};
 
 #[test]
 fn no_link_leads_out() {
@@ -252,4 +254,36 @@ fn what_was_shown_is_what_is_changed_whatever_takes_its_place() {
             .meanwhile(|ground| swap(ground, "ws/secret_store.py", "out/private.txt"))
             .asked_then("PATH_OUT_OF_SCOPE", Leaks),
     ]);
+}
+
+/// A command that may write in one allowed folder can exchange another one that lies in it.
+#[test]
+fn an_allowed_folder_that_is_exchanged_for_a_link_is_no_longer_allowed() {
+    let mut bench = Bench::new();
+    let ground = bench.ground(&[Piece::Folder("ws/inner")]);
+    let inner = session("inner", vec![ground.expand("{ws}/inner")], ConfirmMode::Automatic);
+    let write = |bench: &mut Bench, session: &Session, name: &str| {
+        let args = json!({"path": name, "content": ATTACK}).to_string();
+        bench.call_in(session.clone(), "write_file", args, &mut |_| Answer::AllowOnce).result
+    };
+    assert!(write(&mut bench, &inner, "before.txt").success);
+    bench.desk.set("safety.folders", json!([ground.expand("{ws}/inner")]));
+    swap(&ground, "ws/inner", "out");
+    let outside = ground.snapshot("out");
+    assert_eq!(write(&mut bench, &inner, "after.txt").code(), Some("TARGET_CHANGED"));
+    // Neither does a new session, nor another folder that is added to the last used ones, follow it.
+    bench.desk.set("safety.folders", json!([ground.expand("{ws}/inner"), ground.expand("{ws}/sub")]));
+    bench.desk.send(Command::CreateSession);
+    let fresh = Session { mode: ConfirmMode::Automatic, ..bench.desk.opened() };
+    assert_eq!(fresh.folders, [ground.expand("{ws}/inner"), ground.expand("{ws}/sub")]);
+    assert_eq!(write(&mut bench, &fresh, "after.txt").code(), Some("TARGET_CHANGED"));
+    assert_eq!(ground.snapshot("out"), outside);
+    // The control: opened by its path, the allowed folder is the world outside.
+    fs::write(ground.path("ws/inner/after.txt"), ATTACK).unwrap();
+    assert_ne!(ground.snapshot("out"), outside);
+    // Named by the person now, it is what it is now, and is shown as that.
+    let anew = session("anew", vec![ground.expand("{ws}/inner")], ConfirmMode::EveryCall);
+    let args = json!({"path": "anew.txt", "content": "x"}).to_string();
+    let ran = bench.call_in(anew, "write_file", args, &mut |_| Answer::AllowOnce);
+    assert_eq!(ran.question().folder, Some(ground.expand("{out}")));
 }

@@ -220,6 +220,10 @@ fn a_folder_that_is_too_wide_is_warned_of_and_opens_nothing_that_is_closed() {
                 assert_eq!(std::fs::read_to_string(ground.expand("{home}/.ssh/config")).unwrap(), SECRET);
             }),
         ),
+        case("3.1.15", "a listing of a home leaves it out").folders(&["{home}"]).list(".").runs().also(|_, ran| {
+            assert!(!ran.text().contains(".ssh"), "{}", ran.text());
+            assert_eq!(ran.result.result["hidden_by_policy"], 1);
+        }),
         case("3.1.15", "by the tilde").read("~/.ssh/config").refused("BLOCKED_PATH_DENIED", Leaks),
         case("3.1.15", "a home folder is never deleted")
             .folders(&["{home}"])
