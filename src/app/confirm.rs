@@ -99,6 +99,11 @@ impl Confirms {
         scope.map_or_else(Reaction::none, |scope| self.answer(confirm, Answer::AllowInSession { scope }, now))
     }
 
+    pub(super) fn deny_in_session(&mut self, confirm: &ConfirmId, offer: usize, now: UnixMs) -> Reaction {
+        let scope = self.shown().and_then(|request| request.denials.get(offer)).map(|offer| offer.scope.clone());
+        scope.map_or_else(Reaction::none, |scope| self.answer(confirm, Answer::DenyInSession { scope }, now))
+    }
+
     /// The reads that can be answered from one list, the shown one among them; empty where there is only one.
     pub fn reads(&self) -> Vec<&ConfirmRequest> {
         let is_read = |request: &ConfirmRequest| request.access == Access::Read;
@@ -251,6 +256,16 @@ mod tests {
         assert_eq!(confirms.allow_in_session(&id, 1, OPEN), Reaction::none());
         let scope = question("a").rule_proposals[0].clone();
         assert_eq!(answer_of(&confirms.allow_in_session(&id, 0, OPEN)), Some(&Answer::AllowInSession { scope }));
+    }
+
+    #[test]
+    fn a_refusal_for_good_is_one_of_the_offers_or_nothing() {
+        let mut confirms = asked(&["a"]);
+        let id = ConfirmId::new("a");
+        assert_eq!(confirms.deny_in_session(&id, 1, OPEN), Reaction::none());
+        assert_eq!(confirms.deny_in_session(&id, 0, EARLY), Reaction::none(), "the guard holds for it too");
+        let scope = question("a").denials[0].scope.clone();
+        assert_eq!(answer_of(&confirms.deny_in_session(&id, 0, OPEN)), Some(&Answer::DenyInSession { scope }));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::ir::{CallId, ConfirmId, ConfirmMode, MessageId, RuleId, SessionId, ThinkingLevel};
+use crate::ir::{AuditFilter, CallId, ConfirmId, ConfirmMode, MessageId, RuleId, SessionId, ThinkingLevel};
+use crate::policy::{RuleEffect, RuleScope};
 use crate::port::ImageAttachment;
 
 /// Something that the person did, or that a dialog answered for them.
@@ -110,6 +111,7 @@ pub enum Intent {
     SetMode(ConfirmMode),
     AddFolderPath(PathBuf),
     RemoveFolder(String),
+    /// Takes back a rule of the open session.
     RevokeRule(RuleId),
     /// Has a masked value, by its hash, sent as it is from now on, or no longer.
     ReleaseSecret {
@@ -118,6 +120,14 @@ pub enum Intent {
     },
     /// Closes or opens the padlock: this machine only.
     SetLocalOnly(bool),
+    /// Takes back a rule that holds in all sessions.
+    RevokeStandingRule(RuleId),
+    /// Makes a rule by hand: for the open session, or without one for all.
+    MakeRule {
+        session: Option<SessionId>,
+        effect: RuleEffect,
+        scope: RuleScope,
+    },
 
     // Paths
     /// Opens the system's dialog.
@@ -146,6 +156,11 @@ pub enum Intent {
         confirm: ConfirmId,
         reason: String,
     },
+    /// Denies, and from now on by the offered rule with this index.
+    DenyInSession {
+        confirm: ConfirmId,
+        offer: usize,
+    },
     /// Allows every one of these reads once: the list that was shown.
     AllowReads(Vec<ConfirmId>),
     DenyAndStop(ConfirmId),
@@ -168,6 +183,13 @@ pub enum Intent {
         provider: String,
         model: String,
     },
+
+    // The audit
+    OpenAudit,
+    CloseAudit,
+    FilterAudit(AuditFilter),
+    /// Lines of this page came in sight.
+    LoadAuditPage(u64),
 
     /// The data folder was measured, in bytes.
     DataMeasured(u64),
@@ -204,6 +226,8 @@ pub enum PathPurpose {
     SensitiveFile,
     /// The file that a session is written to.
     Export(SessionId),
+    /// The file that the shown lines of the audit are written to.
+    AuditExport,
     /// The file that a session is read from.
     Import,
 }

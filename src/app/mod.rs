@@ -3,6 +3,7 @@
 //! A person makes an [`Intent`]; the reducer answers with commands for the engine and with [`HostAction`]s for the window.
 //! Events of the engine change the state. Pure: no egui, no clock (the time comes in), no disk, no lock.
 
+pub mod audit;
 pub mod composer;
 pub mod confirm;
 pub mod models;
@@ -22,6 +23,7 @@ mod test_support;
 mod turn;
 mod window;
 
+pub use audit::AuditView;
 pub use intent::{FaultChoice, HostAction, Intent, Panel, PathPurpose, SettingsPage};
 pub use session_view::{CallView, Item, ItemKind, SessionView, TurnNote};
 pub use state::{AppState, Closing, Phase, Reaction, StartFault, StartFaultKind};

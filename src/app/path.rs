@@ -35,6 +35,7 @@ impl AppState {
                 let title = self.sessions.iter().find(|other| other.id == *session).map(|found| found.title.as_str());
                 format!("{}.json", file_name_of(title.unwrap_or_default()))
             }
+            PathPurpose::AuditExport => "audit.csv".to_owned(),
             PathPurpose::SessionFolder
             | PathPurpose::DefaultFolder
             | PathPurpose::DataFolder
@@ -112,6 +113,10 @@ impl AppState {
                 HostAction::Restart(FaultChoice::UseFolder(path)).into()
             }
             PathPurpose::Export(session) => Command::ExportSession { session, path }.into(),
+            PathPurpose::AuditExport => {
+                let filter = self.audit.as_ref().map(|view| view.filter.clone()).unwrap_or_default();
+                Command::ExportAudit { filter, path }.into()
+            }
             PathPurpose::Import => {
                 self.awaited_sessions += 1;
                 Command::ImportSession { path }.into()

@@ -251,6 +251,7 @@ pub fn palette_rows(state: &AppState, now: UnixMs) -> Vec<PaletteRow> {
     action("action-settings-models", "", Intent::OpenSettings(SettingsPage::Models));
     action("action-settings-tools", "", Intent::OpenSettings(SettingsPage::Tools));
     action("action-settings-safety", "", Intent::OpenSettings(SettingsPage::Safety));
+    action("action-audit", "", Intent::OpenAudit);
     action("action-shortcuts", "?", Intent::Open(Panel::Shortcuts));
     action("action-quit", "Ctrl Q", Intent::RequestClose);
     for (_, session) in grouped(state, now) {

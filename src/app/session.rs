@@ -70,6 +70,7 @@ impl AppState {
 
     pub(super) fn new_chat(&mut self, now: UnixMs) -> Reaction {
         self.settings_page = None;
+        self.audit = None;
         let empty = self.sessions.iter().find(|session| is_unused(session) && self.is_draft_empty(&session.id));
         if let Some(id) = empty.map(|session| session.id.clone()) {
             return self.select(&id, now).and(HostAction::FocusComposer.into());
@@ -84,6 +85,7 @@ impl AppState {
 
     pub(super) fn select(&mut self, session: &SessionId, now: UnixMs) -> Reaction {
         self.settings_page = None;
+        self.audit = None;
         self.failed.remove(session);
         if self.selected.as_ref() == Some(session) && self.shown().is_some() {
             return Reaction::none();

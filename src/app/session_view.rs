@@ -6,7 +6,7 @@ use crate::ir::{
     CallId, CallRecord, CallStatus, Contact, Error, MessageId, MessageRecord, MessageStatus, Role, Session, State,
     StreamBody, UnixMs,
 };
-use crate::policy::{MaskedSecret, Rule};
+use crate::policy::{MaskedSecret, RuleSet};
 
 /// Longest live output that is kept for a card, in bytes; the head is dropped.
 const MAX_OUTPUT_BYTES: usize = 200_000;
@@ -25,7 +25,7 @@ pub struct SessionView {
     /// Whether the page before is on its way.
     pub is_loading_older: bool,
     pub state: State,
-    pub rules: Vec<Rule>,
+    pub rules: RuleSet,
     /// Token-like values in what the session sends.
     pub secrets: Vec<MaskedSecret>,
     /// The hosts that the session has reached, the last one first.
@@ -106,7 +106,7 @@ impl SessionView {
         messages: Vec<MessageRecord>,
         has_older: bool,
         calls: Vec<CallRecord>,
-        rules: Vec<Rule>,
+        rules: RuleSet,
         state: State,
         queued: Vec<String>,
     ) -> Self {
@@ -540,7 +540,7 @@ mod tests {
     use crate::ir::{SessionId, ToolCall};
 
     fn view(messages: Vec<MessageRecord>, calls: Vec<CallRecord>) -> SessionView {
-        SessionView::new(session("s", "One", 0), messages, false, calls, Vec::new(), State::Idle, Vec::new())
+        SessionView::new(session("s", "One", 0), messages, false, calls, RuleSet::default(), State::Idle, Vec::new())
     }
 
     fn call(id: &str, name: &str, status: CallStatus) -> CallRecord {
@@ -561,6 +561,7 @@ mod tests {
             target: None,
             verdict: None,
             decider: None,
+            grounds: crate::ir::Grounds::default(),
             reason: None,
             preview: None,
             result: None,

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::ir::{SessionId, State, UnixMs};
+use crate::policy::RuleSet;
 use crate::port::{Command, Event, Settings};
 
 use super::composer::Composer;
@@ -12,7 +13,7 @@ use super::models::Models;
 use super::path::PathEntry;
 use super::search::Search;
 use super::toast::{Toasts, Tone};
-use super::{FaultChoice, HostAction, Intent, Panel, SessionView, SettingsPage};
+use super::{AuditView, FaultChoice, HostAction, Intent, Panel, SessionView, SettingsPage};
 
 /// The state of the window. Changed by `on_event`, `on_intent` and `on_tick` alone; drawing reads it.
 #[derive(Debug, Default)]
@@ -44,6 +45,10 @@ pub struct AppState {
     pub search: Search,
     pub toasts: Toasts,
     pub path: Option<PathEntry>,
+    /// Rules that hold in all sessions, as the settings list them.
+    pub standing_rules: RuleSet,
+    /// The audit, while it is looked at.
+    pub audit: Option<AuditView>,
     /// The shown page of the settings.
     pub settings_page: Option<SettingsPage>,
     /// What lies over or beside the transcript.
@@ -159,7 +164,7 @@ impl AppState {
             }
             Event::SessionChanged(session) => self.session_changed(*session),
             Event::SessionDeleted(session) => self.session_deleted(&session, now),
-            Event::Exported { path, .. } => {
+            Event::Exported { path, .. } | Event::AuditExported { path } => {
                 let path = path.display().to_string();
                 self.toasts.say(Tone::Good, "notice-exported", vec![("path", path)], now);
                 Reaction::none()
@@ -223,9 +228,22 @@ impl AppState {
             Event::QueueChanged { session, queued } => self.queue_changed(&session, queued),
             Event::TurnEnded(end) => self.turn_ended(&end),
             Event::RulesChanged { session, rules } => {
-                if let Some(view) = self.view_of(&session) {
-                    view.rules = rules;
+                match session {
+                    None => self.standing_rules = rules,
+                    Some(session) => {
+                        if let Some(view) = self.view_of(&session) {
+                            view.rules = rules;
+                        }
+                    }
                 }
+                Reaction::none()
+            }
+            Event::AuditLoaded { number, offset, rows, total, last } => {
+                self.audit_loaded(number, offset, rows, total, last);
+                Reaction::none()
+            }
+            Event::AuditChecked { number, check } => {
+                self.audit_checked(number, check);
                 Reaction::none()
             }
             Event::ModelsChanged { provider, state } => {
@@ -360,7 +378,11 @@ impl AppState {
             Intent::SetMode(mode) => self.with_selected(|session| Command::SetMode { session, mode }),
             Intent::AddFolderPath(path) => self.add_folder(path),
             Intent::RemoveFolder(path) => self.with_selected(|session| Command::RemoveFolder { session, path }),
-            Intent::RevokeRule(rule) => self.with_selected(|session| Command::RevokeRule { session, rule }),
+            Intent::RevokeRule(rule) => {
+                self.with_selected(|session| Command::RevokeRule { session: Some(session), rule })
+            }
+            Intent::RevokeStandingRule(rule) => Command::RevokeRule { session: None, rule }.into(),
+            Intent::MakeRule { session, effect, scope } => Command::MakeRule { session, effect, scope }.into(),
 
             Intent::ReleaseSecret { secret, is_released } => {
                 self.with_selected(|session| Command::ReleaseSecret { session, secret, is_released })
@@ -383,6 +405,7 @@ impl AppState {
             Intent::AllowInSession { confirm, proposal } => self.confirms.allow_in_session(&confirm, proposal, now),
             Intent::AllowReads(reads) => self.confirms.allow_reads(&reads, now),
             Intent::Deny { confirm, reason } => self.confirms.deny(&confirm, reason, now),
+            Intent::DenyInSession { confirm, offer } => self.confirms.deny_in_session(&confirm, offer, now),
             Intent::DenyAndStop(confirm) => self.confirms.deny_and_stop(&confirm, now),
             Intent::ShowNeighbourConfirm(step) => {
                 self.confirms.show_neighbour(step, now);
@@ -391,11 +414,17 @@ impl AppState {
 
             Intent::OpenSettings(page) => {
                 self.settings_page = Some(page);
+                self.audit = None;
                 self.panel = None;
-                if page == SettingsPage::Data {
-                    HostAction::Measure(self.data_dir.clone()).into()
-                } else {
-                    Reaction::none()
+                match page {
+                    SettingsPage::Data => HostAction::Measure(self.data_dir.clone()).into(),
+                    SettingsPage::Safety => Command::ListStandingRules.into(),
+                    SettingsPage::General
+                    | SettingsPage::Models
+                    | SettingsPage::Tools
+                    | SettingsPage::Prompts
+                    | SettingsPage::Shortcuts
+                    | SettingsPage::About => Reaction::none(),
                 }
             }
             Intent::CloseSettings => {
@@ -406,6 +435,14 @@ impl AppState {
             Intent::ResetSetting(key) => Command::ResetSetting { key: key.to_owned() }.into(),
             Intent::PullModel { provider, model } => self.pull_model(provider, &model),
             Intent::CancelPull { provider, model } => Command::CancelPull { provider, model }.into(),
+
+            Intent::OpenAudit => self.open_audit(),
+            Intent::CloseAudit => {
+                self.audit = None;
+                Reaction::none()
+            }
+            Intent::FilterAudit(filter) => self.filter_audit(filter),
+            Intent::LoadAuditPage(page) => self.load_audit_page(page),
 
             Intent::DataMeasured(bytes) => {
                 self.data_bytes = Some(bytes);

@@ -6,8 +6,8 @@ use crate::ir::{
     Access, CallId, ConfirmId, Message, MessageId, MessageRecord, MessageStatus, Preview, RiskLevel, Role, Session,
     SessionId, State, ToolCall, UnixMs,
 };
-use crate::policy::{AskReason, RuleScope};
-use crate::port::ConfirmRequest;
+use crate::policy::{AskReason, RuleScope, RuleSet};
+use crate::port::{ConfirmRequest, RuleOffer};
 
 use super::{AppState, Phase, SessionView};
 
@@ -40,7 +40,8 @@ pub(super) fn open_state() -> AppState {
     let mut state = state_with(vec![one.clone()]);
     state.selected = Some(one.id.clone());
     state.composers.insert(one.id.clone(), super::composer::Composer::default());
-    state.view = Some(SessionView::new(one, Vec::new(), false, Vec::new(), Vec::new(), State::Idle, Vec::new()));
+    state.view =
+        Some(SessionView::new(one, Vec::new(), false, Vec::new(), RuleSet::default(), State::Idle, Vec::new()));
     state
 }
 
@@ -85,6 +86,11 @@ pub(super) fn question(id: &str) -> ConfirmRequest {
         model_words: String::new(),
         rule_proposals: vec![RuleScope::ToolInFolders { tool: "write_file".to_owned() }],
         dry_run: vec![(1, 2)],
+        denials: vec![RuleOffer {
+            scope: RuleScope::ToolInFolders { tool: "write_file".to_owned() },
+            covered: 1,
+            of: 2,
+        }],
         asked_at: UnixMs(0),
         is_asked_anew: false,
         plan_hash: "h".to_owned(),

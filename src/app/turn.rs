@@ -196,6 +196,7 @@ mod tests {
             target: None,
             verdict: None,
             decider: None,
+            grounds: crate::ir::Grounds::default(),
             reason: None,
             preview: None,
             result: Some(result),

@@ -122,6 +122,7 @@ fn reason_key(reason: &AskReason) -> Option<&'static str> {
         AskReason::HardLink => Some("cli-ask-hard-link"),
         AskReason::OtherMount => Some("cli-ask-other-mount"),
         AskReason::UnparsedCommand => Some("cli-ask-unparsed"),
+        AskReason::ChangedRule => Some("confirm-reason-rule"),
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Task {
     /// Look at, search, export, import and delete conversations
     #[command(subcommand)]
     Sessions(SessionsTask),
+    /// See who decided what, and whether that record is whole
+    Audit(AuditArgs),
     /// Read and change the settings of the window
     #[command(subcommand)]
     Config(ConfigTask),
@@ -347,6 +349,70 @@ pub enum ExportFormat {
     Json,
     /// For reading
     Md,
+}
+
+/// `nod audit`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  nod audit --verdict denied --since 2025-11-01\n  nod audit --tool write_file --by \
+                  person --limit 20\n  nod audit --json > audit.jsonl\n  nod audit --verify\n\n\
+                  --verify exits 1 when the record was changed or cut."
+)]
+pub struct AuditArgs {
+    /// Examine the whole record: every line against the one before, and its end
+    #[arg(long, conflicts_with_all = ["csv", "session", "tool", "verdict", "by", "since", "until", "limit"])]
+    pub verify: bool,
+    /// Print JSON Lines and nothing else
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Print a table for a spreadsheet
+    #[arg(long)]
+    pub csv: bool,
+    /// Only this conversation
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only this tool
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Option<String>,
+    /// Only what was allowed, or only what was denied
+    #[arg(long, value_name = "VERDICT")]
+    pub verdict: Option<Yes>,
+    /// Only what this one decided
+    #[arg(long, value_name = "WHO")]
+    pub by: Option<Who>,
+    /// Not before this day or moment (local time, or with a zone)
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Before this day or moment
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Only the newest N lines
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+/// What was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Yes {
+    Allowed,
+    Denied,
+}
+
+/// Who decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Who {
+    /// What nobody can switch off
+    BuiltIn,
+    /// A rule that the person made
+    Rule,
+    /// The person, asked
+    Person,
+    /// The conversation's mode
+    Mode,
+    /// `--approve`
+    Flag,
+    /// Nobody: the question was not answered
+    Timeout,
 }
 
 /// `nod config`.

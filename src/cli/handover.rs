@@ -54,6 +54,7 @@ fn wants_input(task: &Task) -> bool {
         Task::Tools(_)
         | Task::Models(_)
         | Task::Sessions(_)
+        | Task::Audit(_)
         | Task::Config(_)
         | Task::Doctor(_)
         | Task::Completions { .. } => false,
@@ -68,6 +69,7 @@ fn key_variable(task: &Task) -> Option<&str> {
         | Task::Tools(_)
         | Task::Models(_)
         | Task::Sessions(_)
+        | Task::Audit(_)
         | Task::Config(_)
         | Task::Doctor(_)
         | Task::Completions { .. } => None,

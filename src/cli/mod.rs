@@ -5,6 +5,7 @@
 
 mod approve;
 mod args;
+mod audit;
 mod config;
 mod console;
 mod doctor;
@@ -141,6 +142,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
         | Task::Models(_)
         | Task::Providers(_)
         | Task::Sessions(_)
+        | Task::Audit(_)
         | Task::Config(_)
         | Task::Doctor(_) => true,
         Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => false,
@@ -164,6 +166,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
         Task::Providers(args) => providers::read(args, &source, &settings, console).map(Ok),
         Task::Doctor(args) => Some(Ok(doctor::run(args, data_dir, &settings, &source, console))),
         Task::Sessions(task) => sessions::read(task, archive.as_ref(), console),
+        Task::Audit(args) => Some(audit::read(args, archive.as_ref(), console)),
         Task::Config(task) => config::read(task, &settings, console),
         Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => None,
     }
@@ -177,7 +180,9 @@ fn write(task: &Task, engine: &Handle, inbox: &Inbox, console: &mut Console) -> 
         Task::Sessions(task) => sessions::write(task, engine, inbox, console),
         Task::Config(task) => config::write(task, engine, inbox, console),
         Task::Providers(args) => providers::write(args, engine, inbox, console),
-        Task::Tools(_) | Task::Models(_) | Task::Doctor(_) | Task::Completions { .. } => Ok(Exit::Done),
+        Task::Tools(_) | Task::Models(_) | Task::Audit(_) | Task::Doctor(_) | Task::Completions { .. } => {
+            Ok(Exit::Done)
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::ir::{Clock, Error, MessageRecord, Session, SessionId};
+use crate::ir::{AuditCheck, AuditFilter, AuditRow, Clock, Error, MessageRecord, Session, SessionId};
 use crate::port::{SearchHit, Settings};
 use crate::store::{SessionExport, Store, StoreError};
 
@@ -79,6 +79,22 @@ impl Archive {
         let records = self.runtime.block_on(self.store.providers()).unwrap_or_default();
         settings.providers = setup::known(records);
         Ok(settings)
+    }
+
+    /// Lines of the audit that fit, newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn audit(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<AuditRow>, Error> {
+        Ok(self.runtime.block_on(self.store.audit_page(filter, 0, limit))?)
+    }
+
+    /// What an examination of the whole audit finds.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn check_audit(&self) -> Result<AuditCheck, Error> {
+        Ok(self.runtime.block_on(self.store.check_audit())?)
     }
 
     /// What SQLite finds wrong with the database; empty when nothing is.

@@ -24,7 +24,7 @@ use super::shared::Shared;
 use super::start::Detection;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
-use super::{complete, connection, export, model, session, setting, setup, shield};
+use super::{audit, complete, connection, export, model, rule, session, setting, setup, shield};
 
 /// Messages of one session that may wait for the running turn.
 const QUEUE: usize = 32;
@@ -188,8 +188,25 @@ impl Dispatcher {
                 Ok(())
             }
             Command::RevokeRule { session, rule } => {
-                shared.store.revoke_rule(&rule).await?;
-                self.transcript(&session).show_rules().await
+                rule::revoke(&shared, session.as_ref(), &rule).await?;
+                self.show_rules(session).await
+            }
+            Command::MakeRule { session, effect, scope } => {
+                rule::make(&shared, session.clone(), effect, scope).await?;
+                self.show_rules(session).await
+            }
+            Command::ListStandingRules => rule::show_standing(&shared).await,
+            Command::LoadAudit { filter, offset, number } => {
+                self.errand(async move { audit::load(&shared, filter, offset, number).await });
+                Ok(())
+            }
+            Command::CheckAudit { number } => {
+                self.errand(async move { audit::check(&shared, number).await });
+                Ok(())
+            }
+            Command::ExportAudit { filter, path } => {
+                self.errand(async move { audit::export(&shared, filter, path).await });
+                Ok(())
             }
             Command::LiftSensitive { session, path } => Ok(shared.store.lift(&session, &path).await?),
             Command::ReleaseSecret { session, secret, is_released } => {
@@ -276,6 +293,17 @@ impl Dispatcher {
 
     fn transcript(&mut self, id: &SessionId) -> Arc<Transcript> {
         Arc::clone(&self.live(id).transcript)
+    }
+
+    /// After a rule was made or taken back: waiting calls are judged anew, in every session where it is for all.
+    async fn show_rules(&mut self, session: Option<SessionId>) -> Result<(), Fault> {
+        if let Some(session) = session {
+            return self.transcript(&session).show_rules().await;
+        }
+        for live in self.sessions.values() {
+            live.transcript.show_rules().await?;
+        }
+        rule::show_standing(&self.shared).await
     }
 
     async fn change(&mut self, id: &SessionId, change: impl FnOnce(&mut Session) + Send) -> Result<(), Fault> {

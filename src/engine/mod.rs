@@ -10,6 +10,7 @@
 )]
 
 mod archive;
+mod audit;
 mod coercion;
 mod complete;
 mod confirm;
@@ -30,6 +31,7 @@ mod network;
 mod provider;
 mod request;
 mod round;
+mod rule;
 mod session;
 mod setting;
 mod setup;
@@ -40,6 +42,7 @@ mod transcript;
 mod turn;
 
 pub use archive::Archive;
+pub use audit::AuditFormat;
 pub use connection::{diagnose, diagnose_and_wait};
 pub use doctor::{Finding, Health, examine};
 pub use export::markdown;

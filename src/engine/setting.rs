@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin};
 use crate::port::{Event, Settings, SettingsError};
 use crate::tool::Limits;
 
@@ -27,7 +28,7 @@ async fn put(shared: &Shared, key: &str, value: Value) -> Result<(), Fault> {
     let mut settings = shared.settings();
     settings.set(key, value.clone())?;
     check(key, &settings)?;
-    shared.store.set_setting(key, &value).await?;
+    shared.store.set_setting_audited(key, Some(&value), line(shared, key, Some(&value))).await?;
     apply(shared, settings).await;
     Ok(())
 }
@@ -37,9 +38,26 @@ pub(super) async fn reset(shared: &Shared, key: &str) -> Result<(), Fault> {
     let default = defaults.get(key).ok_or_else(|| SettingsError::UnknownKey { key: key.to_owned() })?;
     let mut settings = shared.settings();
     settings.set(key, default.clone())?;
-    shared.store.reset_setting(key).await?;
+    shared.store.set_setting_audited(key, None, line(shared, key, None)).await?;
     apply(shared, settings).await;
     Ok(())
+}
+
+/// The audit's line about a setting that decisions rest on; none for all others. The value is told where it is a word or
+/// a number: lists may hold paths.
+fn line(shared: &Shared, key: &str, value: Option<&Value>) -> Option<AuditEntry> {
+    if !["safety.", "tools."].iter().any(|group| key.starts_with(group)) {
+        return None;
+    }
+    let detail = match value {
+        Some(value @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Null)) => {
+            format!("{key} = {value}")
+        }
+        Some(Value::Array(_) | Value::Object(_)) => key.to_owned(),
+        None => format!("{key} = (default)"),
+    };
+    let entry = AuditEntry::new(shared.now(), AuditAct::SettingChanged, AuditOrigin::Person);
+    Some(AuditEntry { detail, ..entry })
 }
 
 /// The folders that a new session begins with are the last used ones.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as OrderLock, watch};
 
-use crate::ir::{CallRecord, MessageId, MessageRecord, Session, SessionId, State, StreamBody, StreamEvent};
+use crate::ir::{AuditEntry, CallRecord, MessageId, MessageRecord, Session, SessionId, State, StreamBody, StreamEvent};
 use crate::port::Event;
 use crate::store::{Delta, StoreError};
 use crate::workspace::Identity;
@@ -151,6 +151,22 @@ impl Transcript {
         Ok(())
     }
 
+    /// A new row with a line of the audit: both or none.
+    pub(super) async fn insert_call_audited(&self, record: &CallRecord, line: AuditEntry) -> Result<(), StoreError> {
+        let _stage = self.stage.lock().await;
+        self.shared.store.insert_call_audited(record, line).await?;
+        self.shared.publish(Event::CallChanged(Box::new(record.clone()))).await;
+        Ok(())
+    }
+
+    /// A changed row with a line of the audit: both or none.
+    pub(super) async fn update_call_audited(&self, record: &CallRecord, line: AuditEntry) -> Result<(), StoreError> {
+        let _stage = self.stage.lock().await;
+        self.shared.store.update_call_audited(record, line).await?;
+        self.shared.publish(Event::CallChanged(Box::new(record.clone()))).await;
+        Ok(())
+    }
+
     /// Reports the session with its newest page.
     pub(super) async fn open(&self) -> Result<(), Fault> {
         let stage = self.stage.lock().await;
@@ -220,7 +236,7 @@ impl Transcript {
     /// Reports the rules with their hits.
     pub(super) async fn report_rules(&self) -> Result<(), Fault> {
         let rules = self.shared.store.rules(&self.id).await?;
-        self.shared.publish(Event::RulesChanged { session: self.id.clone(), rules }).await;
+        self.shared.publish(Event::RulesChanged { session: Some(self.id.clone()), rules }).await;
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! Nothing here does IO, knows a clock, a database or the name of a provider's field.
 //! JSON names are camelCase (see the IR standard v1.0.0); unknown fields are ignored on read.
 
+mod audit;
 mod code;
 mod confinement;
 mod contact;
@@ -26,6 +27,7 @@ mod stream;
 mod strict_json;
 mod tool;
 
+pub use audit::{AuditAct, AuditBreak, AuditBreakKind, AuditCheck, AuditEntry, AuditFilter, AuditOrigin, AuditRow};
 pub use code::{Code, Failure};
 pub use confinement::{Confinement, Leak, Network, Obstacle, ObstacleKind, Tier};
 pub use contact::Contact;
@@ -37,7 +39,7 @@ pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{ModelInfo, Pricing, Support};
 pub use preview::{CommandPreview, DiffLine, DiffTag, Preview, TreeEntry};
 pub use provider::{KeyPlace, NoProxy, ProviderRecord, Proxy};
-pub use record::{AnswerMeta, CallRecord, CallStatus, Decider, MessageRecord, MessageStatus, Verdict};
+pub use record::{AnswerMeta, CallRecord, CallStatus, Decider, Grounds, MessageRecord, MessageStatus, Verdict};
 pub use request::{Constraints, GenerationParams, Request, RequestMeta, SystemPrompt, ThinkingEffort};
 pub use response::{FinishReason, PerfStats, Response, ResponseMeta, Thinking, ThinkingStatus, TokenUsage};
 pub use session::{ConfirmMode, Session, ThinkingLevel};

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallId, Error, FinishReason, Message, MessageId, PerfStats, Preview, SessionId, TokenUsage, ToolCall, ToolResult,
-    UnixMs,
+    CallId, Error, FinishReason, Message, MessageId, PerfStats, Preview, RuleId, SessionId, Tier, TokenUsage, ToolCall,
+    ToolResult, UnixMs,
 };
 
 /// A message of a session with its place in the tree of branches.
@@ -87,6 +87,9 @@ pub struct CallRecord {
     pub verdict: Option<Verdict>,
     /// Who decided it.
     pub decider: Option<Decider>,
+    /// What the decision rests on.
+    #[serde(default)]
+    pub grounds: Grounds,
     /// The person's words with a refusal.
     pub reason: Option<String>,
     /// What the confirmation showed, kept for the card.
@@ -99,6 +102,18 @@ pub struct CallRecord {
     pub started_at: Option<UnixMs>,
     /// When it ended.
     pub finished_at: Option<UnixMs>,
+}
+
+/// What the decision about a call rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Grounds {
+    /// The rule that decided.
+    pub rule: Option<RuleId>,
+    /// The plan that was decided on, SHA-256, hex; empty before there was one.
+    pub plan_hash: String,
+    /// How far the kernel confines the command; `None` for everything else.
+    pub tier: Option<Tier>,
 }
 
 impl CallRecord {
@@ -174,6 +189,7 @@ mod tests {
             "target": "/w/a",
             "verdict": "denied",
             "decider": "built-in",
+            "grounds": {"rule": "r", "planHash": "ab", "tier": null},
             "reason": "no",
             "preview": {"kind": "diff", "lines": [{"tag": "added", "oldLine": null, "newLine": 1, "text": "x"}], "added": 1, "removed": 0},
             "result": null,

@@ -47,6 +47,7 @@ impl Locale {
                     ("failure", include_str!(concat!("../../assets/lang/", $tag, "/failure.ftl"))),
                     ("notice", include_str!(concat!("../../assets/lang/", $tag, "/notice.ftl"))),
                     ("provider", include_str!(concat!("../../assets/lang/", $tag, "/provider.ftl"))),
+                    ("audit", include_str!(concat!("../../assets/lang/", $tag, "/audit.ftl"))),
                     ("cli", include_str!(concat!("../../assets/lang/", $tag, "/cli.ftl"))),
                     ("guide", include_str!(concat!("../../assets/lang/", $tag, "/guide.ftl"))),
                 ]

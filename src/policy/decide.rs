@@ -4,7 +4,7 @@ use crate::ir::{Access, Code, Decider, Failure, RuleId};
 
 use super::denial::built_in_denial;
 use super::question::{mode_asks, must_ask, notices};
-use super::{AskReason, CallFacts, Rule, RuleEffect, matching_rules, proposals};
+use super::{AskReason, CallFacts, RuleEffect, RuleSet, matching_rules, proposals};
 
 /// What follows for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,13 +34,13 @@ pub enum Decision {
     },
 }
 
-/// The one judge. Called on what the paths resolved to; `lexical` has judged the text before. `rules` are those of the
-/// session.
-pub fn decide(facts: &CallFacts, rules: &[Rule]) -> Decision {
+/// The one judge. Called on what the paths resolved to; `lexical` has judged the text before. `rules` are those that
+/// hold in the session. While one of them is not as the person made it, none allows and no mode lets anything through.
+pub fn decide(facts: &CallFacts, rules: &RuleSet) -> Decision {
     if let Some(failure) = built_in_denial(facts) {
         return Decision::Deny { failure, by: Decider::BuiltIn, rule: None };
     }
-    let matching = matching_rules(facts, rules);
+    let matching = matching_rules(facts, &rules.intact);
     let first = |effect: RuleEffect| matching.iter().find(|rule| rule.effect == effect).map(|rule| rule.id.clone());
     if let Some(rule) = first(RuleEffect::Deny) {
         let failure = Failure::new(
@@ -50,6 +50,11 @@ pub fn decide(facts: &CallFacts, rules: &[Rule]) -> Decision {
         return Decision::Deny { failure, by: Decider::Rule, rule: Some(rule) };
     }
     let mut reasons = must_ask(facts);
+    if !rules.broken.is_empty() {
+        reasons.push(AskReason::ChangedRule);
+        reasons.extend(notices(facts));
+        return Decision::Ask { reasons, rememberable: false };
+    }
     // Matching has left out every allow rule that may not answer such a question.
     if let Some(rule) = first(RuleEffect::Allow) {
         return Decision::Allow { by: Decider::Rule, rule: Some(rule) };

@@ -30,6 +30,10 @@ pub struct CallFacts {
     pub mode: ConfirmMode,
     /// SHA-256 of the canonical arguments, hex.
     pub args_hash: String,
+    /// SHA-256 of the plan, hex; empty before there is one.
+    pub plan_hash: String,
+    /// The command line, for `run_command`; empty for everything else.
+    pub command_text: String,
     /// The session's allowed folders, absolute, as the person chose them.
     pub roots: Vec<PathBuf>,
     /// The computer around them.

@@ -39,6 +39,8 @@ pub enum AskReason {
     OtherMount,
     /// The command line could not be taken apart.
     UnparsedCommand,
+    /// A rule was changed from outside: it may have been a refusal, so everything is asked until it is taken away.
+    ChangedRule,
 }
 
 /// Every reason that no mode and no rule takes away, most serious first.

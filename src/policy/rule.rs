@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ir::{RuleId, SessionId, UnixMs};
+use crate::ir::{Access, RuleId, SessionId, UnixMs};
 
 use super::fold::fold_name;
 use super::question::must_ask;
@@ -15,13 +15,37 @@ use super::{AskReason, CallFacts, CommandJudgement, PathPlace, RelPath, TargetFa
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
     pub id: RuleId,
-    pub session: SessionId,
+    /// The session that it holds in; none for a rule that holds in all.
+    pub session: Option<SessionId>,
     pub effect: RuleEffect,
     pub scope: RuleScope,
     pub made_by: RuleMaker,
     pub created_at: UnixMs,
     /// How many calls it has decided.
     pub hits: u64,
+}
+
+/// The rules that hold in a session, and those that were changed from outside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RuleSet {
+    /// As the person made them, oldest first.
+    pub intact: Vec<Rule>,
+    /// Changed, added or removed by something other than Nod. They decide nothing; and as one of them may have been a
+    /// refusal, nothing goes through without a question while there is one.
+    pub broken: Vec<RuleId>,
+}
+
+impl From<Vec<Rule>> for RuleSet {
+    fn from(intact: Vec<Rule>) -> Self {
+        Self { intact, broken: Vec::new() }
+    }
+}
+
+impl RuleSet {
+    /// Whether there is nothing to list.
+    pub fn is_empty(&self) -> bool {
+        self.intact.is_empty() && self.broken.is_empty()
+    }
 }
 
 /// What a rule does.
@@ -38,6 +62,7 @@ pub enum RuleEffect {
 pub enum RuleMaker {
     Modal,
     Panel,
+    Settings,
 }
 
 /// What a rule covers, from narrow to broad. Matched by identity of the allowed folder, never by prefix of text.
@@ -73,11 +98,44 @@ pub enum RuleScope {
         /// The extension, without the dot.
         extension: String,
     },
+    /// The identical command: the same text, folder, allowed folders and confinement.
+    IdenticalPlan {
+        /// The tool.
+        tool: String,
+        /// SHA-256 of the plan, hex.
+        plan_hash: String,
+        /// The command, for the sentence.
+        target: String,
+    },
     /// The tool in all allowed folders.
     ToolInFolders {
         /// The tool.
         tool: String,
     },
+}
+
+impl RuleScope {
+    /// The tool that it is about.
+    pub fn tool(&self) -> &str {
+        match self {
+            Self::ExactCall { tool, .. }
+            | Self::File { tool, .. }
+            | Self::FilesLike { tool, .. }
+            | Self::IdenticalPlan { tool, .. }
+            | Self::ToolInFolders { tool } => tool,
+        }
+    }
+
+    /// How far it goes, in one word.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::ExactCall { .. } => "exact-call",
+            Self::File { .. } => "file",
+            Self::FilesLike { .. } => "files-like",
+            Self::IdenticalPlan { .. } => "identical-plan",
+            Self::ToolInFolders { .. } => "tool-in-folders",
+        }
+    }
 }
 
 /// The rules that cover a call. A deny rule covers whatever may be meant; an allow rule only what it names for certain,
@@ -96,9 +154,39 @@ pub fn matching_rules<'rules>(facts: &CallFacts, rules: &'rules [Rule]) -> Vec<&
 /// The scopes that may be offered for a call, narrow to broad; empty for what no rule may ever cover.
 pub fn proposals(facts: &CallFacts) -> Vec<RuleScope> {
     let may_remember = may_be_remembered(facts);
+    let mut scopes = scopes(facts);
+    scopes.retain(|scope| may_remember.permits(scope));
+    scopes
+}
+
+/// The scopes that may be refused for good, narrow to broad: whatever it is, a person may say no to it.
+pub fn denials(facts: &CallFacts) -> Vec<RuleScope> {
+    scopes(facts)
+}
+
+/// Whether a rule of this kind may be made by hand, in the panel or in the settings: a refusal of anything, but no
+/// allowance of what is always asked, and nothing about one call alone.
+pub fn may_be_made(effect: RuleEffect, scope: &RuleScope) -> bool {
+    let is_general = match scope {
+        RuleScope::File { .. } | RuleScope::FilesLike { .. } | RuleScope::ToolInFolders { .. } => true,
+        RuleScope::ExactCall { .. } | RuleScope::IdenticalPlan { .. } => false,
+    };
+    let is_always_asked = ["delete_file", "run_command"].contains(&scope.tool());
+    is_general && (effect == RuleEffect::Deny || !is_always_asked)
+}
+
+fn scopes(facts: &CallFacts) -> Vec<RuleScope> {
     let tool = || facts.tool.clone();
-    let mut scopes =
-        vec![RuleScope::ExactCall { tool: tool(), args_hash: facts.args_hash.clone(), target: exact_target(facts) }];
+    let mut scopes = vec![match facts.access {
+        Access::Execute => RuleScope::IdenticalPlan {
+            tool: tool(),
+            plan_hash: facts.plan_hash.clone(),
+            target: facts.command_text.clone(),
+        },
+        Access::Read | Access::Write | Access::Delete => {
+            RuleScope::ExactCall { tool: tool(), args_hash: facts.args_hash.clone(), target: exact_target(facts) }
+        }
+    }];
     if let [target] = facts.targets.as_slice()
         && let Some((root, path)) = place_of_file(target)
     {
@@ -110,7 +198,6 @@ pub fn proposals(facts: &CallFacts) -> Vec<RuleScope> {
     if !facts.targets.is_empty() {
         scopes.push(RuleScope::ToolInFolders { tool: tool() });
     }
-    scopes.retain(|scope| may_remember.permits(scope));
     scopes
 }
 
@@ -118,7 +205,7 @@ pub fn proposals(facts: &CallFacts) -> Vec<RuleScope> {
 #[derive(Clone, Copy)]
 enum Remembered {
     Never,
-    ExactOnly,
+    IdenticalOnly,
     Any,
 }
 
@@ -126,9 +213,12 @@ impl Remembered {
     fn permits(self, scope: &RuleScope) -> bool {
         match self {
             Self::Never => false,
-            Self::ExactOnly => match scope {
-                RuleScope::ExactCall { .. } => true,
-                RuleScope::File { .. } | RuleScope::FilesLike { .. } | RuleScope::ToolInFolders { .. } => false,
+            Self::IdenticalOnly => match scope {
+                RuleScope::IdenticalPlan { .. } => true,
+                RuleScope::ExactCall { .. }
+                | RuleScope::File { .. }
+                | RuleScope::FilesLike { .. }
+                | RuleScope::ToolInFolders { .. } => false,
             },
             Self::Any => true,
         }
@@ -140,7 +230,7 @@ fn may_be_remembered(facts: &CallFacts) -> Remembered {
         [] => Remembered::Any,
         // The identical command, if Settings say so; a command that was not taken apart has a second reason.
         [AskReason::Command] if facts.remember_commands && facts.command == Some(CommandJudgement::Parsed) => {
-            Remembered::ExactOnly
+            Remembered::IdenticalOnly
         }
         _ => Remembered::Never,
     }
@@ -166,15 +256,17 @@ fn allows(scope: &RuleScope, facts: &CallFacts) -> bool {
                 })
         }
         RuleScope::FilesLike { tool, root, folder, extension } => {
+            // By the whole folder: the same one may be reached from another allowed folder.
             *tool == facts.tool
                 && all_targets(facts, |target| {
                     place_of_file(target).is_some_and(|(place, path)| {
-                        place == root
-                            && folder_and_extension(path)
-                                .is_some_and(|like| like == (folder.clone(), extension.clone()))
+                        folder_and_extension(path).is_some_and(|(inside, kind)| {
+                            folder_below(place, &inside) == folder_below(root, folder) && kind == *extension
+                        })
                     })
                 })
         }
+        RuleScope::IdenticalPlan { tool, plan_hash, .. } => is_identical(facts, tool, plan_hash),
         RuleScope::ToolInFolders { tool } => {
             *tool == facts.tool
                 && all_targets(facts, |target| match target.place {
@@ -231,15 +323,24 @@ fn denies(scope: &RuleScope, facts: &CallFacts) -> bool {
         RuleScope::FilesLike { tool, root, folder, extension } => {
             *tool == facts.tool
                 && any_path(&|place, path| {
-                    is_same_root(place, root)
-                        && folder_and_extension(path).is_some_and(|(inside, kind)| {
-                            fold_name_path(&inside) == fold_name_path(folder)
-                                && fold_name(&kind) == fold_name(extension)
-                        })
+                    folder_and_extension(path).is_some_and(|(inside, kind)| {
+                        is_same_root(&folder_below(place, &inside), &folder_below(root, folder))
+                            && fold_name(&kind) == fold_name(extension)
+                    })
                 })
         }
+        RuleScope::IdenticalPlan { tool, plan_hash, .. } => is_identical(facts, tool, plan_hash),
         RuleScope::ToolInFolders { tool } => *tool == facts.tool,
     }
+}
+
+/// A plan without a hash is like no other.
+fn is_identical(facts: &CallFacts, tool: &str, plan_hash: &str) -> bool {
+    facts.tool == tool && !plan_hash.is_empty() && facts.plan_hash == plan_hash
+}
+
+fn folder_below(root: &Path, folder: &str) -> PathBuf {
+    if folder.is_empty() { root.to_path_buf() } else { root.join(folder) }
 }
 
 fn is_same_root(place: &Path, root: &Path) -> bool {

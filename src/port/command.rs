@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::ir::{
-    CallId, ConfirmId, ConfirmMode, Decider, Image, MessageId, ProviderRecord, RuleId, Session, SessionId,
+    AuditFilter, CallId, ConfirmId, ConfirmMode, Decider, Image, MessageId, ProviderRecord, RuleId, Session, SessionId,
     ThinkingLevel, ToolCall,
 };
-
+use crate::policy::{RuleEffect, RuleScope};
 use crate::secret::SecretKey;
 
 use super::Answer;
@@ -69,8 +69,19 @@ pub enum Command {
     Stop(SessionId),
     /// Answers a question.
     Answer { confirm: ConfirmId, answer: Answer, decider: Decider },
-    /// → `RulesChanged`.
-    RevokeRule { session: SessionId, rule: RuleId },
+    /// A rule that the person makes by hand: a refusal for one session, or anything that may be made for all of them (no
+    /// session) → `RulesChanged`.
+    MakeRule { session: Option<SessionId>, effect: RuleEffect, scope: RuleScope },
+    /// → `RulesChanged`. No session: a rule that holds in all.
+    RevokeRule { session: Option<SessionId>, rule: RuleId },
+    /// The rules that hold in all sessions → `RulesChanged`.
+    ListStandingRules,
+    /// Lines of the audit, newest first, leaving out the first `offset` → `AuditLoaded`.
+    LoadAudit { filter: AuditFilter, offset: u64, number: u64 },
+    /// Examines the whole audit → `AuditChecked`.
+    CheckAudit { number: u64 },
+    /// Writes lines of the audit, as CSV or as JSON Lines by the path's extension → `AuditExported`.
+    ExportAudit { filter: AuditFilter, path: PathBuf },
     /// Lifts the sensitive-name denial for one file in one session.
     LiftSensitive { session: SessionId, path: PathBuf },
     /// Has a masked value sent as it is from now on, or no longer → `SecretsChanged`.

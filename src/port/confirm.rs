@@ -45,6 +45,9 @@ pub struct ConfirmRequest {
     pub rule_proposals: Vec<RuleScope>,
     /// For each proposal, how many of the session's last calls it would have allowed, and of how many.
     pub dry_run: Vec<(u32, u32)>,
+    /// Scopes that may be refused for good, narrow to broad, each with what it would have refused.
+    #[serde(default)]
+    pub denials: Vec<RuleOffer>,
     /// When it was asked.
     pub asked_at: UnixMs,
     /// Whether it is asked anew because what was approved is no longer what is there.
@@ -59,6 +62,18 @@ impl ConfirmRequest {
     pub fn call_id(&self) -> &CallId {
         &self.call.id
     }
+}
+
+/// A rule that may be made, and what it would have meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleOffer {
+    /// What it would cover.
+    pub scope: RuleScope,
+    /// How many of the session's last calls it would have covered …
+    pub covered: u32,
+    /// … of how many.
+    pub of: u32,
 }
 
 /// What the person said.
@@ -78,6 +93,11 @@ pub enum Answer {
     Deny {
         /// The words.
         reason: String,
+    },
+    /// No, and a rule for the session that refuses the like of it from now on.
+    DenyInSession {
+        /// What the rule covers: one of the offers.
+        scope: RuleScope,
     },
     /// No, and end the turn.
     DenyAndStop,

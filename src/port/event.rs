@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{
-    CallId, CallRecord, ConfirmId, Contact, Error, MessageId, MessageRecord, ModelInfo, Session, SessionId, State,
-    StreamEvent, TokenUsage, ToolResult,
+    AuditCheck, AuditRow, CallId, CallRecord, ConfirmId, Contact, Error, MessageId, MessageRecord, ModelInfo, Session,
+    SessionId, State, StreamEvent, TokenUsage, ToolResult,
 };
-use crate::policy::{MaskedSecret, Rule};
+use crate::policy::{MaskedSecret, RuleSet};
 
 use super::{ConfirmRequest, Diagnosis, Settings};
 
@@ -27,7 +27,7 @@ pub enum Event {
         has_older: bool,
         /// The calls of those messages.
         calls: Vec<CallRecord>,
-        rules: Vec<Rule>,
+        rules: RuleSet,
         /// Where a running turn stands.
         state: State,
         /// Messages that wait for the running turn to end.
@@ -69,8 +69,14 @@ pub enum Event {
     /// The turn is over.
     TurnEnded(Box<TurnEnd>),
 
-    /// The session's rules, all of them.
-    RulesChanged { session: SessionId, rules: Vec<Rule> },
+    /// The rules that hold in the session, all of them; without a session those that hold in all.
+    RulesChanged { session: Option<SessionId>, rules: RuleSet },
+    /// Lines of the audit, newest first, and how many fit in all; `last` is the number of the last line of all.
+    AuditLoaded { number: u64, offset: u64, rows: Vec<AuditRow>, total: u64, last: u64 },
+    /// What an examination of the audit found.
+    AuditChecked { number: u64, check: AuditCheck },
+    /// A file with lines of the audit was written.
+    AuditExported { path: PathBuf },
     /// Token-like values that were found in what the session sends, all of them.
     SecretsChanged { session: SessionId, secrets: Vec<MaskedSecret> },
     /// The hosts that the session has reached, all of them, the last one first.

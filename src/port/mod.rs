@@ -8,7 +8,7 @@ mod event;
 mod settings;
 
 pub use command::{Command, Fallback, ImageAttachment, TurnOptions};
-pub use confirm::{Answer, ConfirmRequest};
+pub use confirm::{Answer, ConfirmRequest, RuleOffer};
 pub use diagnosis::{Diagnosis, Sentence};
 pub use error_text::error_text;
 pub use event::{Event, ModelsState, SearchHit, TurnEnd, TurnOutcome};

@@ -214,16 +214,31 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// Settings from stored values. Keys that are unknown or do not fit keep their default and are reported.
+    /// Settings from stored values. Keys that are unknown or do not fit keep their default and are reported; where a default
+    /// could allow more than the person had chosen, the strictest value holds instead.
     pub fn from_stored(stored: &BTreeMap<String, Value>) -> (Self, Vec<SettingsError>) {
         let mut settings = Self::default();
         let mut problems = Vec::new();
         for (key, value) in stored {
             if let Err(problem) = settings.set(key, value.clone()) {
+                settings.tighten(key);
                 problems.push(problem);
             }
         }
         (settings, problems)
+    }
+
+    /// What holds in the place of a value that cannot be read: a newer Nod, or a hand, wrote it, and it may have been a
+    /// refusal.
+    fn tighten(&mut self, key: &str) {
+        match key {
+            "safety.mode" => self.safety.mode = ConfirmMode::EveryCall,
+            "safety.never_unconfined" => self.safety.never_unconfined = true,
+            "safety.remember_commands" => self.safety.remember_commands = false,
+            "safety.folders" => self.safety.folders = Vec::new(),
+            "tools.enabled" | "tools.disabled" => self.tools.enabled = false,
+            _ => {}
+        }
     }
 
     /// Every key with its value, sorted.

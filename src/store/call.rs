@@ -2,13 +2,13 @@
 
 use rusqlite::{Connection, Row, ToSql, Transaction, named_params, params};
 
-use crate::ir::{CallId, CallRecord, CallStatus, MessageId, SessionId, UnixMs};
+use crate::ir::{AuditEntry, CallId, CallRecord, CallStatus, MessageId, SessionId, UnixMs};
 
 use super::row::{json, json_option, parse, parse_option, variant, word};
-use super::{Store, StoreError};
+use super::{Store, StoreError, audit};
 
 const COLUMNS: &str = "session, message, status, call, args_hash, target, verdict, decider, reason, preview, result, \
-                       created_at, started_at, finished_at";
+                       created_at, started_at, finished_at, grounds";
 
 impl Store {
     /// Keeps a new row. Committed before it returns, power cut or not.
@@ -20,6 +20,19 @@ impl Store {
         self.guard(move |transaction| insert(transaction, &record)).await
     }
 
+    /// The same with a line of the audit: both or none.
+    ///
+    /// # Errors
+    /// As `insert_call`.
+    pub async fn insert_call_audited(&self, record: &CallRecord, entry: AuditEntry) -> Result<(), StoreError> {
+        let (record, seal) = (record.clone(), self.seal());
+        self.guard(move |transaction| {
+            insert(transaction, &record)?;
+            audit::append(transaction, &seal, &entry)
+        })
+        .await
+    }
+
     /// Keeps how a call stands now. Committed before it returns, power cut or not.
     ///
     /// # Errors
@@ -27,6 +40,19 @@ impl Store {
     pub async fn update_call(&self, record: &CallRecord) -> Result<(), StoreError> {
         let record = record.clone();
         self.guard(move |transaction| update(transaction, &record)).await
+    }
+
+    /// The same with a line of the audit: both or none.
+    ///
+    /// # Errors
+    /// As `update_call`.
+    pub async fn update_call_audited(&self, record: &CallRecord, entry: AuditEntry) -> Result<(), StoreError> {
+        let (record, seal) = (record.clone(), self.seal());
+        self.guard(move |transaction| {
+            update(transaction, &record)?;
+            audit::append(transaction, &seal, &entry)
+        })
+        .await
     }
 
     /// The calls of these messages, in the order in which they were made.
@@ -64,7 +90,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, record: &CallRecord) -> Resu
     let inserted = transaction.execute(
         &format!(
             "INSERT INTO call (id, {COLUMNS}) VALUES (:id, :session, :message, :status, :call, :args_hash, :target,
-                :verdict, :decider, :reason, :preview, :result, :created_at, :started_at, :finished_at)
+                :verdict, :decider, :reason, :preview, :result, :created_at, :started_at, :finished_at, :grounds)
                 ON CONFLICT (session, id) DO NOTHING"
         ),
         named_params! {
@@ -83,6 +109,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, record: &CallRecord) -> Resu
             ":created_at": record.created_at.0,
             ":started_at": record.started_at.map(|time| time.0),
             ":finished_at": record.finished_at.map(|time| time.0),
+            ":grounds": json("call", &record.grounds)?,
         },
     )?;
     if inserted == 0 { Err(conflict(record.id())) } else { Ok(()) }
@@ -94,7 +121,7 @@ pub(super) fn update(transaction: &Transaction<'_>, record: &CallRecord) -> Resu
     let changed = transaction.execute(
         "UPDATE call SET message = :message, status = :status, call = :call, args_hash = :args_hash, target = :target,
             verdict = :verdict, decider = :decider, reason = :reason, preview = :preview, result = :result,
-            created_at = :created_at, started_at = :started_at, finished_at = :finished_at
+            created_at = :created_at, started_at = :started_at, finished_at = :finished_at, grounds = :grounds
          WHERE session = :session AND id = :id AND (NOT :begins OR status IN ('pending', 'waiting')
             OR (status = 'running' AND started_at IS :started_at))",
         named_params! {
@@ -114,6 +141,7 @@ pub(super) fn update(transaction: &Transaction<'_>, record: &CallRecord) -> Resu
             ":created_at": record.created_at.0,
             ":started_at": record.started_at.map(|time| time.0),
             ":finished_at": record.finished_at.map(|time| time.0),
+            ":grounds": json("call", &record.grounds)?,
         },
     )?;
     if changed > 0 {
@@ -155,6 +183,7 @@ fn read(row: &Row<'_>) -> Result<CallRecord, StoreError> {
         target: text(5)?,
         verdict: text(6)?.map(|verdict| variant("call", &verdict)).transpose()?,
         decider: text(7)?.map(|decider| variant("call", &decider)).transpose()?,
+        grounds: parse_option("call", text(14)?.as_deref())?.unwrap_or_default(),
         reason: text(8)?,
         preview: parse_option("call", text(9)?.as_deref())?,
         result: parse_option("call", text(10)?.as_deref())?,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::migration::STEPS;
 use super::thread::CHECKPOINT_PAGES;
 use super::{Distrust, StoreError};
 
@@ -98,15 +99,25 @@ pub(super) fn check_schema(connection: &Connection, database: &Path) -> Result<(
     if header(connection, "application_id")? != APPLICATION_ID {
         return refuse(Distrust::ForeignDatabase);
     }
-    let mut foreign = connection.prepare(
-        "SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')
+    let mut suspects = connection.prepare(
+        "SELECT name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')
             OR (sql LIKE 'CREATE VIRTUAL TABLE%' AND name NOT IN ('message_text', 'title_text'))",
     )?;
-    let mut names = foreign.query([])?;
-    match names.next()? {
-        Some(row) => refuse(Distrust::ForeignSchema(row.get(0)?)),
-        None => Ok(()),
+    let mut rows = suspects.query([])?;
+    while let Some(row) = rows.next()? {
+        let sql: Option<String> = row.get(1)?;
+        // What stands word for word in one of our own steps is ours.
+        if !sql.is_some_and(|sql| sql.starts_with("CREATE TRIGGER") && STEPS.iter().any(|step| step.contains(&sql))) {
+            return refuse(Distrust::ForeignSchema(row.get(0)?));
+        }
     }
+    Ok(())
+}
+
+/// Lets triggers work, once `check_schema` has found none but our own: they keep the audit from being changed.
+pub(super) fn trust_own_triggers(connection: &Connection) -> Result<(), StoreError> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
+    Ok(())
 }
 
 /// How SQLite complains of a damaged file; empty when it is sound.

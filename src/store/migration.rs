@@ -10,8 +10,12 @@ use super::connection::{APPLICATION_ID, header};
 use super::{StoreError, place};
 
 /// The steps; step `n` leads from format `n - 1` to format `n`.
-pub(super) const STEPS: &[&str] =
-    &[include_str!("migration/1.sql"), include_str!("migration/2.sql"), include_str!("migration/3.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("migration/1.sql"),
+    include_str!("migration/2.sql"),
+    include_str!("migration/3.sql"),
+    include_str!("migration/4.sql"),
+];
 
 /// The format that `steps` lead to.
 pub(super) fn known(steps: &[&str]) -> i64 {

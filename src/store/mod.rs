@@ -8,6 +8,7 @@
     reason = "the room that keeps things opens connections, names threads and moves its own files"
 )]
 
+mod audit;
 mod call;
 mod connection;
 mod contact;
@@ -20,6 +21,7 @@ mod provider;
 mod recovery;
 mod row;
 mod rule;
+mod seal;
 mod search;
 mod secret;
 mod session;
@@ -45,6 +47,7 @@ pub use export::SessionExport;
 pub use message::{Delta, Page};
 pub use place::make_private_folder;
 pub use recovery::Recovery;
+pub use seal::SealKey;
 pub use search::Hit;
 
 /// Everything that is kept. Cheap to clone; all clones share the threads.
@@ -65,6 +68,8 @@ struct Inner {
     writer_thread: Option<JoinHandle<()>>,
     database: PathBuf,
     clock: Clock,
+    /// What rules and the end of the audit are sealed with.
+    seal: SealKey,
 }
 
 impl Drop for Inner {
@@ -104,20 +109,38 @@ impl Store {
     /// `Locked` when another process has it; `ReadOnly`, `Full`, `Io`; `Newer` (untouched); `Corrupt` (set aside: the
     /// next call starts afresh, `restore_backup` before it brings the last backup back); `Untrusted`.
     pub fn open(data_dir: &Path, clock: Clock) -> Result<Opened, StoreError> {
+        Self::open_sealed(data_dir, clock, || None)
+    }
+
+    /// The same with a key from elsewhere for the codes of rules and audit: asked for once the folder is this process's
+    /// own. Without one the key is a private file in the folder.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_sealed(
+        data_dir: &Path,
+        clock: Clock,
+        key: impl FnOnce() -> Option<SealKey>,
+    ) -> Result<Opened, StoreError> {
         let place = place::prepare(data_dir)?;
         let database = place.database.clone();
-        let opened = Self::open_place(place, clock);
+        let opened = Self::open_place(place, clock, key);
         opened.map_err(|error| error.at(&database))
     }
 
-    fn open_place(place: place::Place, clock: Clock) -> Result<Opened, StoreError> {
+    fn open_place(
+        place: place::Place,
+        clock: Clock,
+        key: impl FnOnce() -> Option<SealKey>,
+    ) -> Result<Opened, StoreError> {
         let place::Place { database, lock, repaired } = place;
+        let seal = seal::of_folder(database.parent().unwrap_or(Path::new("")), key)?;
         let now = clock();
         let mut writer = match open_writer(&database) {
             Err(StoreError::Corrupt { .. }) => return Err(place::set_aside(&database, now)),
             other => other?,
         };
-        let mut recovered = recovery::recover(&mut writer, now)?;
+        let mut recovered = recovery::recover(&mut writer, &seal, now)?;
         recovered.repaired = repaired;
         let reader = connection::open(&database, Mode::Read)?;
         let searcher = connection::open(&database, Mode::Read)?;
@@ -132,6 +155,7 @@ impl Store {
             writer_thread: Some(write_thread),
             database,
             clock,
+            seal,
         };
         Ok(Opened { store: Self(Arc::new(inner)), recovered })
     }
@@ -143,6 +167,9 @@ impl Store {
     pub fn open_in_memory(clock: Clock) -> Result<Opened, StoreError> {
         let mut connection = connection::open_in_memory()?;
         migration::migrate(&mut connection, None, migration::STEPS)?;
+        connection::trust_own_triggers(&connection)?;
+        let seal = SealKey::random()?;
+        recovery::recover(&mut connection, &seal, clock())?;
         let (lane, thread) = Lane::start("nod-store", connection, None, PathBuf::new())?;
         let inner = Inner {
             write: Some(lane.clone()),
@@ -152,6 +179,7 @@ impl Store {
             writer_thread: Some(thread),
             database: PathBuf::new(),
             clock,
+            seal,
         };
         Ok(Opened { store: Self(Arc::new(inner)), recovered: Recovery::default() })
     }
@@ -162,7 +190,23 @@ impl Store {
     /// # Errors
     /// `Missing` when there is no database; `Corrupt`, `Untrusted`, `Io`.
     pub fn open_read_only(data_dir: &Path, clock: Clock) -> Result<Self, StoreError> {
+        Self::open_read_only_sealed(data_dir, clock, || None)
+    }
+
+    /// The same with a key from elsewhere, as `open_sealed`; without any key no code fits.
+    ///
+    /// # Errors
+    /// As `open_read_only`.
+    pub fn open_read_only_sealed(
+        data_dir: &Path,
+        clock: Clock,
+        key: impl FnOnce() -> Option<SealKey>,
+    ) -> Result<Self, StoreError> {
         let database = place::database_in(data_dir)?;
+        let seal = match key() {
+            Some(key) => key,
+            None => SealKey::in_folder(data_dir)?.map_or_else(SealKey::random, Ok)?,
+        };
         if !place::check_file(&database)? {
             return Err(StoreError::Missing { what: "database", id: database.display().to_string() });
         }
@@ -189,6 +233,7 @@ impl Store {
             writer_thread: None,
             database,
             clock,
+            seal,
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -240,6 +285,11 @@ impl Store {
         (self.0.clock)()
     }
 
+    /// The key for codes.
+    fn seal(&self) -> SealKey {
+        self.0.seal.clone()
+    }
+
     /// Changes something that guards an action or that the person must never lose.
     async fn guard<T: Send + 'static>(
         &self,
@@ -289,6 +339,7 @@ fn open_writer(database: &Path) -> Result<Connection, StoreError> {
     }
     connection::prepare_writer(&writer)?;
     migration::migrate(&mut writer, Some(database), migration::STEPS)?;
+    connection::trust_own_triggers(&writer)?;
     if !index_complaints.is_empty() {
         tracing::warn!(?index_complaints, "the full-text index is made anew");
         search::rebuild(&mut writer)?;

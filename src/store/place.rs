@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::ir::UnixMs;
 
-use super::{Distrust, StoreError};
+use super::{Distrust, StoreError, seal};
 
 /// The database's name in the data folder.
 const DATABASE: &str = "nod.db";
@@ -44,8 +44,8 @@ pub(super) fn prepare(data_dir: &Path) -> Result<Place, StoreError> {
     if let Some(folder) = database.parent() {
         check_private(folder, 0o700, &mut repaired)?;
     }
-    for suffix in ["", "-wal", "-shm", "-journal", ".lock"] {
-        let file = beside(&database, suffix);
+    let private = ["", "-wal", "-shm", "-journal", ".lock"].map(|suffix| beside(&database, suffix));
+    for file in private.into_iter().chain([seal::file_in(data_dir)]) {
         if check_file(&file)? {
             check_private(&file, 0o600, &mut repaired)?;
         }
@@ -123,7 +123,7 @@ pub fn make_private_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Opens a file for writing that only the person may read, empty when it is new.
-fn private_file(path: &Path) -> io::Result<File> {
+pub(super) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::ir::{CallRecord, CallStatus, MessageId, MessageStatus, UnixMs};
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin, CallRecord, CallStatus, MessageId, MessageStatus, UnixMs};
 
-use super::{StoreError, call, message};
+use super::row::word;
+use super::seal::SealKey;
+use super::{StoreError, audit, call, message};
 
 /// What was mended when a store was opened.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -19,13 +21,17 @@ pub struct Recovery {
     pub repaired: Vec<PathBuf>,
 }
 
-/// Mends everything in one transaction.
-pub(super) fn recover(connection: &mut Connection, now: UnixMs) -> Result<Recovery, StoreError> {
+/// Mends everything in one transaction, and looks whether the audit ends as it was left.
+pub(super) fn recover(connection: &mut Connection, seal: &SealKey, now: UnixMs) -> Result<Recovery, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut recovery = Recovery::default();
+    audit::open_chain(&transaction, seal, now)?;
     for mut record in call::unfinished(&transaction)? {
         let may_have_acted = settle_call(&mut record, now);
         call::update(&transaction, &record)?;
+        let outcome = word("call", &record.status)?;
+        let line = AuditEntry::of_call(now, AuditAct::Recovered, AuditOrigin::Nod, &record);
+        audit::append(&transaction, seal, &AuditEntry { outcome, ..line })?;
         if may_have_acted {
             recovery.calls.push(record);
         }

@@ -1,79 +1,108 @@
-//! What the person has allowed or refused for a session: rules, and files whose sensitive name was lifted.
+//! What the person has allowed or refused, for a session or for all: rules, and files whose sensitive name was lifted.
+//!
+//! Every rule has a code over all its columns. One whose code does not fit, that cannot be read, that was taken back, or
+//! that is gone without having been taken back, was changed from outside: it is listed as such and decides nothing.
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Row, named_params};
+use rusqlite::{OptionalExtension as _, Row, Transaction, named_params, params};
 
-use crate::ir::{RuleId, SessionId, UnixMs};
-use crate::policy::Rule;
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin, Decider, RuleId, SessionId, UnixMs};
+use crate::policy::{Rule, RuleSet};
 
 use super::row::{json, parse, variant, word};
-use super::{Store, StoreError};
+use super::seal::SealKey;
+use super::{Store, StoreError, audit};
+
+const COLUMNS: &str = "id, session, effect, scope, made_by, created_at, hits, code";
+/// What a rule's code is for.
+const SEAL: &str = "nod rule 1";
 
 impl Store {
-    /// A session's rules, oldest first.
-    ///
-    /// # Errors
-    /// `Format` when one cannot be read: it may be a refusal, so nothing is decided without it.
-    pub async fn rules(&self, session: &SessionId) -> Result<Vec<Rule>, StoreError> {
-        let session = session.clone();
-        self.look(move |transaction| {
-            let mut statement = transaction.prepare(
-                "SELECT id, session, effect, scope, made_by, created_at, hits FROM rule WHERE session = ?1 ORDER BY row",
-            )?;
-            let mut rows = statement.query([session.as_str()])?;
-            let mut rules = Vec::new();
-            while let Some(row) = rows.next()? {
-                rules.push(read(row)?);
-            }
-            Ok(rules)
-        })
-        .await
+    /// The rules that hold in a session: its own, and those that hold in all; oldest first.
+    pub async fn rules(&self, session: &SessionId) -> Result<RuleSet, StoreError> {
+        let (session, seal) = (session.clone(), self.seal());
+        self.look(move |transaction| list(transaction, &seal, "session IS NULL OR session = ?1", Some(&session))).await
     }
 
-    /// Keeps a new rule.
+    /// The rules that hold in all sessions, oldest first.
+    pub async fn standing_rules(&self) -> Result<RuleSet, StoreError> {
+        let seal = self.seal();
+        self.look(move |transaction| list(transaction, &seal, "session IS NULL AND ?1 IS NULL", None)).await
+    }
+
+    /// Keeps a new rule, and in the audit that the person made it.
     ///
     /// # Errors
     /// `Conflict` when the id is taken.
     pub async fn insert_rule(&self, rule: &Rule) -> Result<(), StoreError> {
-        let rule = rule.clone();
+        let (rule, seal) = (rule.clone(), self.seal());
         self.guard(move |transaction| {
+            let columns = Columns::of(&rule)?;
             let inserted = transaction.execute(
-                "INSERT INTO rule (id, session, effect, scope, made_by, created_at, hits)
-                    VALUES (:id, :session, :effect, :scope, :made_by, :created_at, :hits) ON CONFLICT (id) DO NOTHING",
+                "INSERT INTO rule (id, session, effect, scope, made_by, created_at, hits, code)
+                    VALUES (:id, :session, :effect, :scope, :made_by, :created_at, :hits, :code)
+                    ON CONFLICT (id) DO NOTHING",
                 named_params! {
-                    ":id": rule.id.as_str(),
-                    ":session": rule.session.as_str(),
-                    ":effect": word("rule", &rule.effect)?,
-                    ":scope": json("rule", &rule.scope)?,
-                    ":made_by": word("rule", &rule.made_by)?,
-                    ":created_at": rule.created_at.0,
-                    ":hits": i64::try_from(rule.hits).unwrap_or(i64::MAX),
+                    ":id": columns.id,
+                    ":session": columns.session,
+                    ":effect": columns.effect,
+                    ":scope": columns.scope,
+                    ":made_by": columns.made_by,
+                    ":created_at": columns.created_at,
+                    ":hits": columns.hits,
+                    ":code": columns.code(&seal)?,
                 },
             )?;
             if inserted == 0 {
                 return Err(StoreError::Conflict { what: "rule", id: rule.id.to_string() });
             }
-            Ok(())
+            let detail = format!("{} {} ({})", columns.effect, rule.scope.kind(), columns.made_by);
+            let entry = AuditEntry {
+                detail,
+                tool: rule.scope.tool().to_owned(),
+                ..AuditEntry::new(rule.created_at, AuditAct::RuleMade, AuditOrigin::Person)
+            };
+            audit::append(transaction, &seal, &about(entry, &rule.id, rule.session.clone()))
         })
         .await
     }
 
-    /// Takes a rule back. One that is gone already stays gone.
-    pub async fn revoke_rule(&self, id: &RuleId) -> Result<(), StoreError> {
-        let id = id.clone();
+    /// Takes a rule back, and keeps in the audit that the person did. One that is gone already stays gone; one that was
+    /// removed from outside counts as taken back from now on.
+    pub async fn revoke_rule(&self, session: Option<&SessionId>, id: &RuleId) -> Result<(), StoreError> {
+        let (session, id, seal, now) = (session.cloned(), id.clone(), self.seal(), self.now());
         self.guard(move |transaction| {
-            transaction.execute("DELETE FROM rule WHERE id = ?1", [id.as_str()])?;
-            Ok(())
+            let is_standing = audit::rule_history(transaction, session.as_ref())?.standing.contains(&id);
+            let removed = transaction.execute("DELETE FROM rule WHERE id = ?1", [id.as_str()])?;
+            if removed == 0 && !is_standing {
+                return Ok(());
+            }
+            // Whose rule it was says the audit, not a row that may have been changed.
+            let session = audit::owner_of_rule(transaction, &id, session)?;
+            let entry = AuditEntry::new(now, AuditAct::RuleRevoked, AuditOrigin::Person);
+            audit::append(transaction, &seal, &about(entry, &id, session))
         })
         .await
     }
 
     /// Notes that a rule has decided one more call.
     pub async fn count_rule_hit(&self, id: &RuleId) -> Result<(), StoreError> {
-        let id = id.clone();
+        let (id, seal) = (id.clone(), self.seal());
         self.pass(move |transaction| {
-            transaction.execute("UPDATE rule SET hits = hits + 1 WHERE id = ?1", [id.as_str()])?;
+            let found = transaction
+                .query_row(&format!("SELECT {COLUMNS} FROM rule WHERE id = ?1"), [id.as_str()], Columns::read)
+                .optional()?;
+            // A rule that was changed from outside gets no code of ours.
+            let Some((mut columns, code)) = found.filter(|(columns, code)| columns.is_sealed(&seal, code)) else {
+                return Ok(());
+            };
+            columns.hits = columns.hits.saturating_add(1);
+            let code_after = columns.code(&seal)?;
+            transaction.execute(
+                "UPDATE rule SET hits = ?2, code = ?3 WHERE id = ?1 AND code = ?4",
+                params![id.as_str(), columns.hits, code_after, code],
+            )?;
             Ok(())
         })
         .await
@@ -94,28 +123,126 @@ impl Store {
         .await
     }
 
-    /// Lifts the denial of a sensitive name for one file in one session.
+    /// Lifts the denial of a sensitive name for one file in one session, and keeps in the audit that the person did.
     ///
     /// # Errors
     /// `Format` for a path that is not text.
     pub async fn lift(&self, session: &SessionId, path: &Path) -> Result<(), StoreError> {
-        let (session, path) = (session.clone(), json("path", &path)?);
+        let (session, path, seal, now) = (session.clone(), json("path", &path)?, self.seal(), self.now());
         self.guard(move |transaction| {
-            transaction.execute("INSERT OR IGNORE INTO lifted (session, path) VALUES (?1, ?2)", [session.0, path])?;
-            Ok(())
+            let lifted = transaction
+                .execute("INSERT OR IGNORE INTO lifted (session, path) VALUES (?1, ?2)", [session.as_str(), &path])?;
+            if lifted == 0 {
+                return Ok(());
+            }
+            let entry = AuditEntry::new(now, AuditAct::FileLifted, AuditOrigin::Person);
+            audit::append(transaction, &seal, &AuditEntry { session: Some(session), ..entry })
         })
         .await
     }
 }
 
-fn read(row: &Row<'_>) -> Result<Rule, StoreError> {
-    Ok(Rule {
-        id: RuleId(row.get(0)?),
-        session: SessionId(row.get(1)?),
-        effect: variant("rule", &row.get::<_, String>(2)?)?,
-        scope: parse("rule", &row.get::<_, String>(3)?)?,
-        made_by: variant("rule", &row.get::<_, String>(4)?)?,
-        created_at: UnixMs(row.get(5)?),
-        hits: row.get::<_, i64>(6)?.unsigned_abs(),
-    })
+fn about(entry: AuditEntry, rule: &RuleId, session: Option<SessionId>) -> AuditEntry {
+    AuditEntry { rule: Some(rule.clone()), session, decider: Some(Decider::Person), ..entry }
+}
+
+fn list(
+    transaction: &Transaction<'_>,
+    seal: &SealKey,
+    which: &str,
+    session: Option<&SessionId>,
+) -> Result<RuleSet, StoreError> {
+    let history = audit::rule_history(transaction, session)?;
+    let mut statement = transaction.prepare(&format!("SELECT {COLUMNS} FROM rule WHERE {which} ORDER BY row"))?;
+    let mut rows = statement.query([session.map(SessionId::as_str)])?;
+    let mut set = RuleSet::default();
+    let mut missing = history.standing;
+    while let Some(row) = rows.next()? {
+        let (columns, code) = Columns::read(row)?;
+        let id = RuleId(columns.id.clone());
+        let was_made = missing.iter().position(|standing| *standing == id).map(|at| missing.remove(at)).is_some();
+        let is_ours = was_made && !history.revoked.contains(&id) && columns.is_sealed(seal, &code);
+        match columns.rule().filter(|_| is_ours) {
+            Some(rule) => set.intact.push(rule),
+            None => set.broken.push(id),
+        }
+    }
+    set.broken.extend(missing);
+    Ok(set)
+}
+
+/// A rule as its row holds it.
+struct Columns {
+    id: String,
+    session: Option<String>,
+    effect: String,
+    scope: String,
+    made_by: String,
+    created_at: i64,
+    hits: i64,
+}
+
+impl Columns {
+    fn of(rule: &Rule) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: rule.id.to_string(),
+            session: rule.session.as_ref().map(SessionId::to_string),
+            effect: word("rule", &rule.effect)?,
+            scope: json("rule", &rule.scope)?,
+            made_by: word("rule", &rule.made_by)?,
+            created_at: rule.created_at.0,
+            hits: i64::try_from(rule.hits).unwrap_or(i64::MAX),
+        })
+    }
+
+    /// The columns and the code beside them.
+    fn read(row: &Row<'_>) -> rusqlite::Result<(Self, String)> {
+        let columns = Self {
+            id: row.get(0)?,
+            session: row.get(1)?,
+            effect: row.get(2)?,
+            scope: row.get(3)?,
+            made_by: row.get(4)?,
+            created_at: row.get(5)?,
+            hits: row.get(6)?,
+        };
+        Ok((columns, row.get(7)?))
+    }
+
+    /// The rule, where every word in it is known.
+    fn rule(&self) -> Option<Rule> {
+        Some(Rule {
+            id: RuleId(self.id.clone()),
+            session: self.session.clone().map(SessionId),
+            effect: variant("rule", &self.effect).ok()?,
+            scope: parse("rule", &self.scope).ok()?,
+            made_by: variant("rule", &self.made_by).ok()?,
+            created_at: UnixMs(self.created_at),
+            hits: self.hits.unsigned_abs(),
+        })
+    }
+
+    fn code(&self, seal: &SealKey) -> Result<String, StoreError> {
+        self.with_texts(|texts| seal.code(texts))
+    }
+
+    fn is_sealed(&self, seal: &SealKey, code: &str) -> bool {
+        self.with_texts(|texts| seal.fits(texts, code))
+    }
+
+    fn with_texts<T>(&self, work: impl FnOnce(&[&str]) -> T) -> T {
+        let (created_at, hits) = (self.created_at.to_string(), self.hits.to_string());
+        let (held, session) = (if self.session.is_some() { "session" } else { "all" }, self.session.as_deref());
+        work(&[
+            SEAL,
+            &self.id,
+            held,
+            session.unwrap_or_default(),
+            &self.effect,
+            &self.scope,
+            &self.made_by,
+            &created_at,
+            &hits,
+        ])
+    }
 }

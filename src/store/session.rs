@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, named_params, params};
 
-use crate::ir::{MessageId, Session, SessionId, UnixMs};
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin, ConfirmMode, MessageId, Session, SessionId, UnixMs};
 
 use super::row::{json, parse, variant, word};
-use super::{Store, StoreError, search};
+use super::{Store, StoreError, audit, search};
 
 const COLUMNS: &str = "id, title, provider, model, thinking, mode, folders, system_prompt, pinned, head, draft, created_at, updated_at, \
                        is_local_only";
@@ -53,8 +53,20 @@ impl Store {
     /// # Errors
     /// `Missing`.
     pub async fn update_session(&self, session: &Session) -> Result<(), StoreError> {
-        let session = session.clone();
-        self.guard(move |transaction| update(transaction, &session)).await
+        let (session, seal, now) = (session.clone(), self.seal(), self.now());
+        self.guard(move |transaction| {
+            let before = update(transaction, &session)?;
+            let mode = word("session", &session.mode)?;
+            if before == mode {
+                return Ok(());
+            }
+            // Who is asked before what is part of what a decision rests on: a change of it is on record.
+            let entry = AuditEntry::new(now, AuditAct::ModeChanged, AuditOrigin::Person);
+            let entry =
+                AuditEntry { session: Some(session.id.clone()), detail: format!("{before} → {mode}"), ..entry };
+            audit::append(transaction, &seal, &entry)
+        })
+        .await
     }
 
     /// Keeps what is typed and not sent.
@@ -166,13 +178,16 @@ pub(super) fn insert(transaction: &Transaction<'_>, session: &Session) -> Result
     search::index_title(transaction, transaction.last_insert_rowid(), &session.title)
 }
 
-fn update(transaction: &Transaction<'_>, session: &Session) -> Result<(), StoreError> {
-    let known: Option<(i64, String)> = transaction
-        .query_row("SELECT row, title FROM session WHERE id = ?1", [session.id.as_str()], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+/// Keeps a session's settings; gives the word of the mode that it had before.
+fn update(transaction: &Transaction<'_>, session: &Session) -> Result<String, StoreError> {
+    let known: Option<(i64, String, String)> = transaction
+        .query_row("SELECT row, title, mode FROM session WHERE id = ?1", [session.id.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })
         .optional()?;
-    let Some((row, title)) = known else { return found(0, &session.id) };
+    let Some((row, title, mode)) = known else {
+        return Err(StoreError::Missing { what: "session", id: session.id.to_string() });
+    };
     transaction.execute(
         "UPDATE session SET title = :title, provider = :provider, model = :model, thinking = :thinking, mode = :mode,
             folders = :folders, system_prompt = :system_prompt, pinned = :pinned, is_local_only = :is_local_only
@@ -190,7 +205,10 @@ fn update(transaction: &Transaction<'_>, session: &Session) -> Result<(), StoreE
             ":is_local_only": session.is_local_only,
         },
     )?;
-    if title == session.title { Ok(()) } else { search::index_title(transaction, row, &session.title) }
+    if title != session.title {
+        search::index_title(transaction, row, &session.title)?;
+    }
+    Ok(mode)
 }
 
 /// Moves the shown branch to a message that was just said.
@@ -238,7 +256,8 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
         provider: row.get(2)?,
         model: row.get(3)?,
         thinking: variant("session", &row.get::<_, String>(4)?)?,
-        mode: variant("session", &row.get::<_, String>(5)?)?,
+        // A mode that this program does not know (of a newer one, or written by hand) asks before everything.
+        mode: variant("session", &row.get::<_, String>(5)?).unwrap_or(ConfirmMode::EveryCall),
         folders: parse("session", &row.get::<_, String>(6)?)?,
         system_prompt: row.get(7)?,
         pinned: row.get(8)?,

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::ir::AuditEntry;
+
 use super::row::{json, parse};
-use super::{Store, StoreError};
+use super::{Store, StoreError, audit};
 
 impl Store {
-    /// Every setting that was changed. One that cannot be read is left out, so that its default holds.
+    /// Every setting that was changed; null for one that cannot be read.
     pub async fn settings(&self) -> Result<BTreeMap<String, Value>, StoreError> {
         self.look(|transaction| {
             let mut statement = transaction.prepare("SELECT key, value FROM setting")?;
@@ -16,10 +18,12 @@ impl Store {
             let mut settings = BTreeMap::new();
             while let Some(row) = rows.next()? {
                 let key: String = row.get(0)?;
-                match parse("setting", &row.get::<_, String>(1)?) {
-                    Ok(value) => drop(settings.insert(key, value)),
-                    Err(error) => tracing::warn!(key, %error, "a setting is left out"),
-                }
+                // What cannot be read is nothing: whoever checks it chooses what holds then.
+                let value = parse("setting", &row.get::<_, String>(1)?).unwrap_or_else(|error| {
+                    tracing::warn!(key, %error, "a setting cannot be read");
+                    Value::Null
+                });
+                settings.insert(key, value);
             }
             Ok(settings)
         })
@@ -28,21 +32,32 @@ impl Store {
 
     /// Changes one setting.
     pub async fn set_setting(&self, key: &str, value: &Value) -> Result<(), StoreError> {
-        let (key, value) = (key.to_owned(), json("setting", value)?);
+        self.set_setting_audited(key, Some(value), None).await
+    }
+
+    /// Changes one setting (or forgets it, without a value) together with a line of the audit, for what decisions rest on.
+    pub async fn set_setting_audited(
+        &self,
+        key: &str,
+        value: Option<&Value>,
+        entry: Option<AuditEntry>,
+    ) -> Result<(), StoreError> {
+        let value = value.map(|value| json("setting", value)).transpose()?;
+        let (key, seal) = (key.to_owned(), self.seal());
         self.guard(move |transaction| {
-            transaction.execute("INSERT OR REPLACE INTO setting (key, value) VALUES (?1, ?2)", [key, value])?;
-            Ok(())
+            match value {
+                Some(value) => {
+                    transaction.execute("INSERT OR REPLACE INTO setting (key, value) VALUES (?1, ?2)", [key, value])?
+                }
+                None => transaction.execute("DELETE FROM setting WHERE key = ?1", [key])?,
+            };
+            entry.map_or(Ok(()), |entry| audit::append(transaction, &seal, &entry))
         })
         .await
     }
 
     /// Forgets one setting, so that its default holds.
     pub async fn reset_setting(&self, key: &str) -> Result<(), StoreError> {
-        let key = key.to_owned();
-        self.guard(move |transaction| {
-            transaction.execute("DELETE FROM setting WHERE key = ?1", [key])?;
-            Ok(())
-        })
-        .await
+        self.set_setting_audited(key, None, None).await
     }
 }

@@ -68,6 +68,7 @@ pub(super) fn call(session: &str, id: &str, message: Option<&str>, status: CallS
         target: Some("/data/project/a.txt".to_owned()),
         verdict: Some(Verdict::Allowed),
         decider: Some(Decider::Person),
+        grounds: crate::ir::Grounds::default(),
         reason: None,
         preview: None,
         result: None,

@@ -4,11 +4,11 @@ use egui::{CentralPanel, Event, Frame, Key, Modifiers, Ui};
 
 use crate::app::{Closing, Intent, Panel, Phase, SettingsPage};
 
-use super::modal;
 use super::panel::{composer, palette, session_panel, shortcuts, sidebar, start_fault, toast, top_bar, welcome};
 use super::scene::{Scene, ViewState, take_key};
 use super::settings;
 use super::transcript::TranscriptLook;
+use super::{audit, modal};
 
 /// Draws everything.
 pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
@@ -27,7 +27,9 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         }
         Phase::Starting | Phase::Running | Phase::Ended => {}
     }
-    if scene.state.settings_page.is_some() {
+    if scene.state.audit.is_some() {
+        audit::show(ui, scene, view);
+    } else if scene.state.settings_page.is_some() {
         settings::show(ui, scene, view);
     } else {
         main(ui, scene, view, background);
@@ -59,7 +61,7 @@ fn main(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, background: Fr
     }
     top_bar::show(ui, scene, view);
     if scene.state.panel == Some(Panel::Session) {
-        session_panel::show(ui, scene);
+        session_panel::show(ui, scene, view);
     }
     composer::show(ui, scene, view);
     CentralPanel::no_frame().frame(background).show(ui, |ui| match scene.state.shown() {
@@ -196,6 +198,8 @@ fn escape(ui: &Ui, scene: &mut Scene<'_>) {
     }
     if scene.state.panel.is_some() {
         scene.push(Intent::ClosePanel);
+    } else if scene.state.audit.is_some() {
+        scene.push(Intent::CloseAudit);
     } else if scene.state.settings_page.is_some() {
         scene.push(Intent::CloseSettings);
     } else if scene.state.is_running() {

@@ -2,6 +2,7 @@
 //!
 //! While drawing nothing is sent, locked, waited for, parsed, sorted or opened.
 
+pub mod audit;
 pub mod card;
 pub mod font;
 pub mod highlight;
@@ -12,6 +13,7 @@ pub mod markdown;
 pub mod modal;
 pub mod panel;
 pub mod picture;
+pub mod rule;
 pub mod safe_text;
 pub mod scene;
 pub mod sentence;

@@ -47,6 +47,11 @@ pub struct ViewState {
     pub confirm: super::modal::confirm::ConfirmView,
     pub path: String,
     pub settings: super::settings::SettingsView,
+    pub audit: super::audit::AuditLook,
+    /// The rule that is being made in the chat's panel.
+    pub panel_rule: super::rule::form::RuleForm,
+    /// The rule for all chats that is being made in the settings.
+    pub standing_rule: super::rule::form::RuleForm,
     /// The composer gets the keyboard in the next frame.
     pub focus_composer: bool,
     pub focus_search: bool,

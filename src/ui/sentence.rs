@@ -83,6 +83,7 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
         AskReason::ProtectedWrite => Some((lang.text("confirm-reason-protected").to_owned(), true)),
         AskReason::HardLink => Some((lang.text("confirm-reason-hard-link").to_owned(), false)),
         AskReason::OtherMount => Some((lang.text("confirm-reason-mount").to_owned(), true)),
+        AskReason::ChangedRule => Some((lang.text("confirm-reason-rule").to_owned(), true)),
         AskReason::UnparsedCommand => Some((lang.text("confirm-reason-unparsed").to_owned(), true)),
     }
 }
@@ -117,6 +118,10 @@ pub fn scope(lang: &Lang, scope: &RuleScope, home: Option<&str>) -> String {
                     ("folder", Arg::from(folder)),
                 ],
             )
+        }
+        RuleScope::IdenticalPlan { tool, target, .. } => {
+            let command = escape(target.lines().next().unwrap_or_default(), false).into_owned();
+            lang.format("rule-identical", &[("tool", Arg::from(tool.as_str())), ("command", Arg::from(command))])
         }
         RuleScope::ToolInFolders { tool } => lang.format("rule-tool", &[("tool", Arg::from(tool.as_str()))]),
     }

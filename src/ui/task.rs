@@ -50,6 +50,7 @@ pub(super) const fn dialog_title(purpose: &PathPurpose) -> &'static str {
         PathPurpose::DataFolder => "path-title-data",
         PathPurpose::Attachment => "path-title-attach",
         PathPurpose::Export(_) => "path-title-export",
+        PathPurpose::AuditExport => "path-title-audit",
         PathPurpose::Import => "path-title-import",
         PathPurpose::SensitiveFile => "path-title-sensitive",
     }
@@ -68,6 +69,12 @@ pub(super) fn pick_path(purpose: PathPurpose, title: &str, suggested_name: &str)
             .set_file_name(suggested_name)
             .add_filter("JSON", &["json"])
             .add_filter("Markdown", &["md"])
+            .save_file()
+            .map(|path| vec![path]),
+        PathPurpose::AuditExport => dialog
+            .set_file_name(suggested_name)
+            .add_filter("CSV", &["csv"])
+            .add_filter("JSON Lines", &["jsonl"])
             .save_file()
             .map(|path| vec![path]),
         PathPurpose::SensitiveFile => dialog.pick_file().map(|path| vec![path]),

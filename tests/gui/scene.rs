@@ -22,7 +22,15 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(messages: Vec<MessageRecord>, calls: Vec<CallRecord>) -> Self {
-        let view = SessionView::new(session(), messages, false, calls, Vec::new(), State::Done, Vec::new());
+        let view = SessionView::new(
+            session(),
+            messages,
+            false,
+            calls,
+            nod::policy::RuleSet::default(),
+            State::Done,
+            Vec::new(),
+        );
         Self {
             transcript: None,
             view,
@@ -135,6 +143,7 @@ pub(crate) fn call(id: &str, message: &str, name: &str, status: CallStatus, prev
         target: Some("/projects/web/src/a.rs".to_owned()),
         verdict: None,
         decider: None,
+        grounds: nod::ir::Grounds::default(),
         reason: None,
         preview,
         result,

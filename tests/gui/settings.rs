@@ -175,7 +175,7 @@ fn in_chinese_no_screen_shows_english() {
     }
     stage.harness.state_mut().act(Intent::CloseSettings);
     for panel in [Panel::Palette, Panel::Shortcuts, Panel::Session, Panel::Models] {
-        stage.tell(Event::RulesChanged { session: nod::ir::SessionId::new("s"), rules: vec![rule()] });
+        stage.tell(Event::RulesChanged { session: Some(nod::ir::SessionId::new("s")), rules: vec![rule()].into() });
         stage.settle();
         stage.harness.state_mut().act(Intent::Open(panel));
         look(&mut stage, &format!("{panel:?}"));

@@ -170,7 +170,7 @@ pub(crate) fn opened(id: &str, messages: Vec<MessageRecord>, rules: Vec<Rule>) -
         messages,
         has_older: false,
         calls: vec![],
-        rules,
+        rules: rules.into(),
         state: State::Idle,
         queued: vec![],
     }
@@ -213,7 +213,7 @@ pub(crate) fn models() -> Event {
 pub(crate) fn rule() -> Rule {
     Rule {
         id: RuleId::new("r1"),
-        session: SessionId::new("s"),
+        session: Some(SessionId::new("s")),
         effect: RuleEffect::Allow,
         scope: RuleScope::ToolInFolders { tool: "write_file".to_owned() },
         made_by: RuleMaker::Modal,
@@ -258,6 +258,18 @@ pub(crate) fn question(id: &str, content: &str) -> ConfirmRequest {
             RuleScope::ToolInFolders { tool: "write_file".to_owned() },
         ],
         dry_run: vec![(1, 9), (4, 9)],
+        denials: vec![
+            RuleOffer {
+                scope: RuleScope::File {
+                    tool: "write_file".to_owned(),
+                    root: "/home/ann/projects/web".into(),
+                    file: "src/config.ts".to_owned(),
+                },
+                covered: 1,
+                of: 9,
+            },
+            RuleOffer { scope: RuleScope::ToolInFolders { tool: "write_file".to_owned() }, covered: 4, of: 9 },
+        ],
         asked_at: UnixMs(START),
         is_asked_anew: false,
         plan_hash: "hash".to_owned(),

@@ -95,7 +95,7 @@ fn tab_reaches_every_control_of_the_main_window() {
 #[test]
 fn a_rule_is_listed_as_a_sentence_and_can_be_revoked() {
     let mut stage = Stage::open();
-    stage.tell(Event::RulesChanged { session: SessionId::new("s"), rules: vec![rule()] });
+    stage.tell(Event::RulesChanged { session: Some(SessionId::new("s")), rules: vec![rule()].into() });
     stage.harness.get_by_label("Folders, mode and rules").click();
     stage.settle();
     let sentence = "Allowed without asking: write_file anywhere in the allowed folders";
@@ -104,7 +104,7 @@ fn a_rule_is_listed_as_a_sentence_and_can_be_revoked() {
     stage.harness.get_by_label_contains("Revoke:").click();
     stage.settle();
     let rule = RuleId::new("r1");
-    assert_eq!(stage.sent(), [Command::RevokeRule { session: SessionId::new("s"), rule }]);
+    assert_eq!(stage.sent(), [Command::RevokeRule { session: Some(SessionId::new("s")), rule }]);
 }
 
 #[test]

@@ -242,9 +242,9 @@ fn a_rule_for_the_session_answers_the_next_call_until_it_is_revoked() {
     desk.send(Command::OpenSession(desk.session.clone()));
     let opened = desk.until(|event| matches!(event, Event::SessionOpened { .. }));
     let Event::SessionOpened { rules, .. } = opened else { unreachable!() };
-    assert_eq!(rules[0].hits, 1);
+    assert_eq!(rules.intact[0].hits, 1);
 
-    desk.send(Command::RevokeRule { session: desk.session.clone(), rule: rules[0].id.clone() });
+    desk.send(Command::RevokeRule { session: Some(desk.session.clone()), rule: rules.intact[0].id.clone() });
     desk.until(|event| matches!(event, Event::RulesChanged { rules, .. } if rules.is_empty()));
     desk.say("three");
     let asked = desk.asked();

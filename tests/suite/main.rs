@@ -25,6 +25,7 @@ mod provider;
 mod race;
 mod recovery;
 mod replay;
+mod rule;
 mod scenarios;
 mod search;
 mod shield;

@@ -233,6 +233,7 @@ async fn leave_a_running_call(data: &Path, session: &nod::ir::SessionId) {
         target: None,
         verdict: None,
         decider: None,
+        grounds: nod::ir::Grounds::default(),
         reason: None,
         preview: None,
         result: None,

@@ -80,6 +80,7 @@ fn call(id: &str, message: &str, status: CallStatus) -> CallRecord {
         target: None,
         verdict: None,
         decider: None,
+        grounds: nod::ir::Grounds::default(),
         reason: None,
         preview: None,
         result: None,

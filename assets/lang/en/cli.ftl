@@ -48,6 +48,7 @@ cli-ask-protected = Something later executes this file.
 cli-ask-hard-link = The file has other names (hard links).
 cli-ask-other-mount = This lies on another file system than its folder.
 cli-ask-unparsed = The command line could not be taken apart: look at it closely.
+cli-bad-moment = “{ $text }” is no moment: write a day like 2025-11-30, or a time like 2025-11-30T18:00
 
 cli-can-tools = tools
 cli-can-think = thinking

@@ -78,6 +78,7 @@ confirm-reason-protected = Other programs run what is written here.
 confirm-reason-hard-link = The file has other names too (hard links); they keep the old content.
 confirm-reason-mount = It lies on another disk than its allowed folder.
 confirm-reason-unparsed = The command line could not be taken apart: read it with care.
+confirm-reason-rule = A rule of this chat was changed from outside, so it is asked. Look at the rules at the right.
 confirm-preview = Preview
 confirm-arguments = All arguments
 confirm-show-arguments = All arguments
@@ -93,6 +94,9 @@ confirm-allow-session = Allow in this session
 confirm-allow-once = Allow once
 confirm-rules-heading = Until this chat is deleted, allow without asking:
 confirm-dry-run = would have allowed { $allowed } of the last { $of } calls
+confirm-deny-session = Deny, and always deny…
+confirm-refusals-heading = Deny this, and from now on refuse in this chat:
+confirm-dry-run-deny = would have refused { $denied } of the last { $of } calls
 confirm-reads = { $count ->
     [one] { $count } read waits
    *[other] { $count } reads wait

@@ -92,6 +92,7 @@ fault-start-retry = Try again
 fault-start-other = Choose another folder…
 fault-start-unsaved = Go on without saving
 fault-start-unsaved-detail = Without saving, everything of this run is gone when the window closes.
+fault-rule = This rule cannot be made: deletions and commands are always asked, and an allowance for one chat comes from a question. Make a refusal instead.
 
 ## Why a call was refused or failed, by its stable code
 code-invalid-arguments = The arguments do not fit this tool.

@@ -38,6 +38,7 @@ call-cancelled = stopped
 call-unknown = unknown: check the target
 card-review = Review
 card-stop = Stop
+card-revoke-rule = Revoke the rule
 card-open = Open
 card-show-in-folder = Show in folder
 card-arguments = Arguments

@@ -169,6 +169,19 @@ panel-rule-by-panel = { $hits ->
     [one] Made here · used once
    *[other] Made here · used { $hits } times
 }
+panel-rule-by-settings = { $hits ->
+    [one] made in the settings · decided { $hits } call
+   *[other] made in the settings · decided { $hits } calls
+}
+panel-rule-broken = This rule was changed from outside.
+panel-rule-broken-detail = Nod did not write it like this, so it decides nothing. As it may have been a refusal, every call is asked until you remove it.
+panel-remove-broken = Remove
+panel-remove-broken-name = Remove the changed rule { $rule }
+panel-standing-rules = { $count ->
+    [one] One rule for every chat holds here too.
+   *[other] { $count } rules for every chat hold here too.
+}
+panel-standing-open = Open the settings
 panel-revoke = Revoke
 panel-revoke-name = Revoke: { $rule }
 
@@ -177,6 +190,24 @@ rule-exact = { $tool } with exactly these arguments, on { $target }
 rule-file = { $tool } on { $file }
 rule-like = { $tool } on { $pattern } directly in { $folder }
 rule-tool = { $tool } anywhere in the allowed folders
+rule-identical = { $tool }, only this very command: { $command }
+
+## A rule made by hand
+rule-form-refuse = Always refuse something…
+rule-form-add = Make a rule…
+rule-form-effect = What the rule does
+rule-form-deny = Always refuse
+rule-form-allow = Allow without asking
+rule-form-tool = Which tool
+rule-form-place = Where
+rule-form-anywhere = everywhere
+rule-form-in-folder = files of one kind in one folder
+rule-form-folder = Folder (absolute path)
+rule-form-extension = Ending, for example md
+rule-form-make-deny = Refuse from now on
+rule-form-make-allow = Allow from now on
+rule-form-cancel = Cancel
+rule-form-allow-note = Only inside the allowed folders of a chat. Deletions, commands and files that other programs run are asked all the same.
 
 ## Command palette
 palette-search = Search actions, chats and models
@@ -203,6 +234,7 @@ action-settings = Settings
 action-settings-models = Settings: Models
 action-settings-tools = Settings: Tools
 action-settings-safety = Settings: Safety
+action-audit = Audit: who decided what
 action-shortcuts = All shortcuts
 action-quit = Quit
 
@@ -240,6 +272,7 @@ path-title-folder = Choose a folder
 path-title-data = Choose a folder for Nod's data
 path-title-attach = Attach files
 path-title-export = Export the chat
+path-title-audit = Export the audit
 path-title-import = Import a chat
 path-title-sensitive = Open one protected file to this chat
 path-typed = Type its path; → completes it.

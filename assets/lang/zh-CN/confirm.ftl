@@ -66,6 +66,7 @@ confirm-reason-protected = 写在这里的内容会被其他程序执行。
 confirm-reason-hard-link = 这个文件还有其他名称（硬链接），它们会保留旧内容。
 confirm-reason-mount = 它与所在的允许目录不在同一个磁盘上。
 confirm-reason-unparsed = 无法解析这条命令，请仔细阅读。
+confirm-reason-rule = 此对话的一条规则被外部改动，因此需要询问。请查看右侧的规则。
 confirm-preview = 预览
 confirm-arguments = 全部参数
 confirm-show-arguments = 全部参数
@@ -81,6 +82,9 @@ confirm-allow-session = 本次会话允许
 confirm-allow-once = 允许一次
 confirm-rules-heading = 在删除此对话之前，无需询问即允许：
 confirm-dry-run = 最近 { $of } 次调用中会允许 { $allowed } 次
+confirm-deny-session = 拒绝，并始终拒绝…
+confirm-refusals-heading = 拒绝这一次，并在此对话中今后一律拒绝：
+confirm-dry-run-deny = 最近 { $of } 次调用中会拒绝 { $denied } 次
 confirm-reads = 有 { $count } 个读取在等待
 confirm-allow-reads = 允许这 { $count } 个读取一次
 

@@ -92,6 +92,7 @@ fault-start-retry = 重试
 fault-start-other = 选择另一个目录…
 fault-start-unsaved = 不保存，继续使用
 fault-start-unsaved-detail = 不保存时，关闭窗口后本次的所有内容都会消失。
+fault-rule = 无法创建这条规则：删除和命令始终需要询问，单个对话的允许规则只能在回答询问时创建。可以改为创建拒绝规则。
 
 ## Why a call was refused or failed, by its stable code
 code-invalid-arguments = 参数不符合这个工具的要求。

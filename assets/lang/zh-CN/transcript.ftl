@@ -38,6 +38,7 @@ call-cancelled = 已停止
 call-unknown = 结果未知：请检查目标
 card-review = 查看
 card-stop = 停止
+card-revoke-rule = 撤销规则
 card-open = 打开
 card-show-in-folder = 在目录中显示
 card-arguments = 参数

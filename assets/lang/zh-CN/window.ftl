@@ -148,6 +148,13 @@ panel-rule-allow = 无需询问即允许：{ $rule }
 panel-rule-deny = 始终拒绝：{ $rule }
 panel-rule-by-modal = 询问时创建 · 已用 { $hits } 次
 panel-rule-by-panel = 在此创建 · 已用 { $hits } 次
+panel-rule-by-settings = 在设置中创建 · 已决定 { $hits } 次调用
+panel-rule-broken = 这条规则被外部改动。
+panel-rule-broken-detail = 它不是点头写下的样子，因此不起任何作用。它原本可能是一条拒绝规则，所以在你移除它之前，每次调用都会询问。
+panel-remove-broken = 移除
+panel-remove-broken-name = 移除被改动的规则 { $rule }
+panel-standing-rules = 另有 { $count } 条适用于所有对话的规则在此生效。
+panel-standing-open = 打开设置
 panel-revoke = 撤销
 panel-revoke-name = 撤销：{ $rule }
 
@@ -156,6 +163,24 @@ rule-exact = { $tool }：参数完全相同，目标为 { $target }
 rule-file = { $tool }：文件 { $file }
 rule-like = { $tool }：{ $folder } 下的 { $pattern } 文件（不含子目录）
 rule-tool = { $tool }：允许目录内的任何位置
+rule-identical = { $tool }：仅限这条完全相同的命令：{ $command }
+
+## A rule made by hand
+rule-form-refuse = 始终拒绝某项…
+rule-form-add = 创建规则…
+rule-form-effect = 规则的作用
+rule-form-deny = 始终拒绝
+rule-form-allow = 无需询问即允许
+rule-form-tool = 工具
+rule-form-place = 范围
+rule-form-anywhere = 任何位置
+rule-form-in-folder = 某个目录中的某类文件
+rule-form-folder = 目录（绝对路径）
+rule-form-extension = 扩展名，例如 md
+rule-form-make-deny = 今后一律拒绝
+rule-form-make-allow = 今后直接允许
+rule-form-cancel = 取消
+rule-form-allow-note = 仅在对话允许的目录内有效。删除、命令以及会被其他程序执行的文件仍会询问。
 
 ## Command palette
 palette-search = 搜索操作、对话和模型
@@ -182,6 +207,7 @@ action-settings = 设置
 action-settings-models = 设置：模型
 action-settings-tools = 设置：工具
 action-settings-safety = 设置：安全
+action-audit = 审计记录：谁决定了什么
 action-shortcuts = 全部快捷键
 action-quit = 退出
 
@@ -219,6 +245,7 @@ path-title-folder = 选择目录
 path-title-data = 选择存放 Nod 数据的目录
 path-title-attach = 附加文件
 path-title-export = 导出对话
+path-title-audit = 导出审计记录
 path-title-import = 导入对话
 path-title-sensitive = 向此对话开放一个受保护的文件
 path-typed = 输入路径，按 → 补全。

@@ -1,13 +1,18 @@
 //! Steps 7 to 9: a yes for this very plan, from a rule, a mode or the person, and its proof just before the effect.
 
+use std::path::PathBuf;
+
 use tokio::sync::MutexGuard;
 
-use crate::ir::{Access, CallId, CallRecord, Code, Decider, Failure, Network, RuleId, UnixMs, Verdict};
-use crate::policy::Decision;
+use crate::ir::{
+    Access, AuditAct, CallId, CallRecord, Code, Decider, Failure, Grounds, Network, RuleId, UnixMs, Verdict,
+};
+use crate::policy::{CallFacts, Decision, decide};
 
-use super::examine::{blocking, count_hit, examine};
+use super::super::request::is_enabled;
+use super::examine::{blocking, count_hit, examine, session};
 use super::plan::Plan;
-use super::{Caller, Refusal, ask};
+use super::{Caller, Refusal, ask, record, step};
 
 /// A yes is good for this long.
 const FRESH_MS: u64 = 60_000;
@@ -47,6 +52,7 @@ pub(super) async fn approve<'caller>(
     let mut approval: Option<Approval> = None;
     for look in 0..MOST_LOOKS {
         let mut plan = examine(caller, &row.call).await?;
+        step("examined", &row.call.id);
         let now = caller.shared.now();
         // A yes still holds where the new plan is the one that was approved: the same target in the same state, found
         // by a way that has only become longer (its folder was missing and is there now).
@@ -63,14 +69,18 @@ pub(super) async fn approve<'caller>(
                 at: now,
             },
             (None, Decision::Ask { .. }) => ask::ask(caller, row, &plan, look > 0).await?,
-            (None, Decision::Deny { failure, by, .. }) => return Err(Refusal::denied(failure.clone(), *by)),
+            (None, Decision::Deny { failure, by, rule }) => {
+                return Err(Refusal::denied_by(failure.clone(), *by, rule.clone()));
+            }
         };
         if yes.network != plan.network {
             plan = plan.with_network(yes.network);
             row.preview = plan.preview_to_keep();
+            row.grounds.plan_hash.clone_from(&plan.hash);
         }
         row.verdict = Some(Verdict::Allowed);
         row.decider = Some(yes.by);
+        row.grounds.rule.clone_from(&yes.rule);
         if let Some(failure) = plan.unopened {
             return Err(failure.into());
         }
@@ -79,14 +89,20 @@ pub(super) async fn approve<'caller>(
             Access::Read | Access::Execute => None,
         };
         let (plan, is_unchanged) = verify(plan, &yes).await?;
-        if is_unchanged && yes.covers(&row.call.id, &plan, caller.shared.now()) {
+        let now = caller.shared.now();
+        let is_fresh = yes.covers(&row.call.id, &plan, now);
+        if is_unchanged && is_fresh && still_stands(caller, &plan, &yes).await? {
             if let Some(rule) = &yes.rule {
                 count_hit(caller, rule).await;
             }
+            step("verified", &row.call.id);
             return Ok(Cleared { plan, turn_to_change });
         }
-        tracing::info!(tool = %row.call.name, "the target changed; looked at anew");
-        approval = Some(yes);
+        tracing::info!(tool = %row.call.name, is_unchanged, is_fresh, "a yes no longer holds; looked at anew");
+        let act = if is_fresh { AuditAct::Stale } else { AuditAct::Expired };
+        caller.shared.store.append_audit(record::unused(caller, row, act)).await.map_err(Failure::from)?;
+        // A yes to what is there no more may fit again; one that rules or mode no longer bear is none.
+        approval = (!is_unchanged).then_some(yes);
     }
     let words = "What is there keeps changing, so nothing was done. Look at it again before you try once more.";
     Err(Failure::new(Code::TargetChanged, words).into())
@@ -98,6 +114,31 @@ fn note(row: &mut CallRecord, plan: &Plan) {
     row.args_hash.clone_from(&plan.facts.args_hash);
     row.target = Some(plan.target()).filter(|target| !target.is_empty());
     row.preview = plan.preview_to_keep();
+    row.grounds = Grounds { rule: None, plan_hash: plan.hash.clone(), tier: plan.tier };
+}
+
+/// Whether the ground under a yes is still the same: the tool is on, the folders are those that were shown, and rules and
+/// mode say nothing else by now.
+async fn still_stands(caller: &Caller, plan: &Plan, yes: &Approval) -> Result<bool, Refusal> {
+    let session = session(caller).await?;
+    let settings = caller.shared.settings();
+    let folders = session.folders.iter().map(PathBuf::from);
+    if !is_enabled(&plan.def.name, &settings, &caller.options) || !folders.eq(plan.facts.roots.iter().cloned()) {
+        return Ok(false);
+    }
+    let rules = caller.shared.store.rules(&session.id).await.map_err(Failure::from)?;
+    let remember_commands = settings.safety.remember_commands;
+    let facts = CallFacts { mode: session.mode, remember_commands, ..plan.facts.clone() };
+    // What is asked now holds only where somebody was asked.
+    let was_asked = match yes.by {
+        Decider::Person | Decider::Flag => true,
+        Decider::BuiltIn | Decider::Rule | Decider::Mode | Decider::Timeout => false,
+    };
+    Ok(match decide(&facts, &rules) {
+        Decision::Deny { .. } => false,
+        Decision::Allow { .. } => true,
+        Decision::Ask { .. } => was_asked,
+    })
 }
 
 /// Whether what was shown is still what is there, asked through the handles that will be used. A read that nobody was

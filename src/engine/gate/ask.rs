@@ -3,15 +3,16 @@
 use crate::agent::AfterCall;
 use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId};
 use crate::policy::{
-    AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, proposals,
+    AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, denials, proposals,
 };
 use crate::port::{Answer, ConfirmRequest};
 
 use super::super::confirm::Answered;
 use super::super::shared::unique;
 use super::approval::Approval;
+use super::dry_run::History;
 use super::plan::Plan;
-use super::{Caller, Notice, Refusal, dry_run, examine};
+use super::{Caller, Notice, Refusal, examine, step};
 
 /// Asks the person about this plan and waits. Dropping the future closes the question.
 pub(super) async fn ask(
@@ -28,8 +29,10 @@ pub(super) async fn ask(
     }
     let scopes = if rememberable { proposals(&plan.facts) } else { Vec::new() };
     let request = question(caller, row, plan, reasons, scopes.clone(), is_asked_anew).await?;
+    let refusable: Vec<RuleScope> = request.denials.iter().map(|offer| offer.scope.clone()).collect();
     row.status = CallStatus::Waiting;
     caller.transcript.update_call(row).await.map_err(Failure::from)?;
+    step("asked", &row.call.id);
 
     let mut rules_changed = caller.transcript.watch_rules();
     let mut ticket = caller.shared.confirms.ask(&caller.shared.hub, request).await;
@@ -40,7 +43,7 @@ pub(super) async fn ask(
                 let Some(answered) = answered else {
                     break Err(refusal(Decider::Timeout, None));
                 };
-                break judge(caller, row, plan, &scopes, answered).await;
+                break judge(caller, row, plan, (&scopes, &refusable), answered).await;
             }
             Ok(()) = rules_changed.changed() => {
                 // An answer to another question may have made a rule that covers this one.
@@ -51,6 +54,7 @@ pub(super) async fn ask(
         }
     };
     ticket.close().await;
+    step("answered", &row.call.id);
     notify(caller, Notice::Answered(row.call.id.clone())).await;
     verdict
 }
@@ -73,7 +77,8 @@ async fn question(
         }
         Some((PathPlace::Outside, _)) | None => (None, None),
     };
-    let dry_run = dry_run::dry_run(caller, &plan.facts, &scopes).await?;
+    let history = History::read(caller, &row.call.id, &plan.facts).await?;
+    let dry_run = scopes.iter().map(|scope| history.try_rule(RuleEffect::Allow, scope)).collect();
     let trash = crate::workspace::Trash::of_person(caller.shared.surroundings.home.as_deref());
     Ok(ConfirmRequest {
         id: ConfirmId::new(unique("ask_")),
@@ -99,6 +104,7 @@ async fn question(
         model_words: caller.model_words.clone(),
         rule_proposals: scopes,
         dry_run,
+        denials: history.offers(denials(&plan.facts)),
         asked_at: caller.shared.now(),
         is_asked_anew,
         plan_hash: plan.hash.clone(),
@@ -109,7 +115,7 @@ async fn judge(
     caller: &Caller,
     row: &mut CallRecord,
     plan: &Plan,
-    scopes: &[RuleScope],
+    (allowable, refusable): (&[RuleScope], &[RuleScope]),
     answered: Answered,
 ) -> Result<Approval, Refusal> {
     let Answered { answer, decider, at } = answered;
@@ -124,10 +130,16 @@ async fn judge(
         }
         Answer::AllowInSession { scope } => {
             // What was not offered is allowed once and remembered never.
-            if scopes.contains(&scope) {
-                remember(caller, scope).await;
+            if allowable.contains(&scope) {
+                remember(caller, RuleEffect::Allow, scope).await;
             }
             Ok(yes)
+        }
+        Answer::DenyInSession { scope } => {
+            if refusable.contains(&scope) {
+                remember(caller, RuleEffect::Deny, scope).await;
+            }
+            Err(refusal(decider, None))
         }
         Answer::Deny { reason } => {
             let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
@@ -158,12 +170,12 @@ fn refusal(decider: Decider, reason: Option<String>) -> Refusal {
     Refusal { reason, ..Refusal::denied(Failure::new(Code::ConfirmationRejected, words), decider) }
 }
 
-/// A yes was given whatever happens here: a rule that cannot be kept only means that it is asked again next time.
-async fn remember(caller: &Caller, scope: RuleScope) {
+/// The answer counts whatever happens here: a rule that cannot be kept only means that it is asked again next time.
+async fn remember(caller: &Caller, effect: RuleEffect, scope: RuleScope) {
     let rule = Rule {
         id: RuleId::new(unique("rule_")),
-        session: caller.transcript.id().clone(),
-        effect: RuleEffect::Allow,
+        session: Some(caller.transcript.id().clone()),
+        effect,
         scope,
         made_by: RuleMaker::Modal,
         created_at: caller.shared.now(),
@@ -190,7 +202,7 @@ async fn judge_by_rules(caller: &Caller, row: &CallRecord, plan: &Plan) -> Optio
             rule,
             at: caller.shared.now(),
         })),
-        Decision::Deny { failure, by, .. } => Some(Err(Refusal::denied(failure, by))),
+        Decision::Deny { failure, by, rule } => Some(Err(Refusal::denied_by(failure, by, rule))),
     }
 }
 

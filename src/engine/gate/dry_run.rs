@@ -1,11 +1,15 @@
-//! "Would have allowed 4 of the last 9 calls": each offered rule tried on the session's last calls.
+//! "Would have allowed 4 of the last 9 calls": each offered rule tried on what the session really did.
 
 use std::path::{Path, PathBuf};
 
-use crate::ir::{CallRecord, Failure, RuleId};
+use serde_json::Value;
+
+use crate::ir::{Access, CallId, CallRecord, Failure, RuleId, UnixMs};
 use crate::policy::{
-    CallFacts, PathPlace, RelPath, Rule, RuleEffect, RuleMaker, RuleScope, TargetFacts, TargetKind, matching_rules,
+    CallFacts, PathPlace, RelPath, Rule, RuleEffect, RuleMaker, RuleScope, TargetFacts, TargetKind, judge_command,
+    matching_rules,
 };
+use crate::port::RuleOffer;
 
 use super::super::shared::Shared;
 use super::Caller;
@@ -13,58 +17,76 @@ use super::Caller;
 /// How many calls are looked back at.
 const LOOK_BACK: usize = 20;
 
-/// For each scope: how many of the last calls it would have covered, and of how many.
-pub(super) async fn dry_run(
-    caller: &Caller,
-    facts: &CallFacts,
-    scopes: &[RuleScope],
-) -> Result<Vec<(u32, u32)>, Failure> {
-    if scopes.is_empty() {
-        return Ok(Vec::new());
-    }
-    let recent = caller.shared.store.recent_calls(caller.transcript.id(), LOOK_BACK).await?;
-    let past: Vec<CallFacts> = recent.iter().filter_map(|record| facts_of(&caller.shared, record, facts)).collect();
-    let of = u32::try_from(past.len()).unwrap_or(u32::MAX);
-    Ok(scopes.iter().map(|scope| (covered(scope, &past, facts), of)).collect())
-}
+/// The session's last calls as far as its ledger tells, to try rules on.
+pub(super) struct History(Vec<CallFacts>);
 
-fn covered(scope: &RuleScope, past: &[CallFacts], facts: &CallFacts) -> u32 {
-    let rule = [Rule {
-        id: RuleId::new(""),
-        session: crate::ir::SessionId::new(""),
-        effect: RuleEffect::Allow,
-        scope: scope.clone(),
-        made_by: RuleMaker::Modal,
-        created_at: crate::ir::UnixMs(0),
-        hits: 0,
-    }];
-    let hits = past.iter().filter(|past| past.mode == facts.mode && !matching_rules(past, &rule).is_empty()).count();
-    u32::try_from(hits).unwrap_or(u32::MAX)
+impl History {
+    /// The calls before this one.
+    pub(super) async fn read(caller: &Caller, call: &CallId, facts: &CallFacts) -> Result<Self, Failure> {
+        let recent = caller.shared.store.recent_calls(caller.transcript.id(), LOOK_BACK + 1).await?;
+        let before = recent.iter().filter(|record| record.call.id != *call).take(LOOK_BACK);
+        Ok(Self(before.filter_map(|record| facts_of(&caller.shared, record, facts)).collect()))
+    }
+
+    /// How many of them a rule of this kind would have decided, and of how many.
+    pub(super) fn try_rule(&self, effect: RuleEffect, scope: &RuleScope) -> (u32, u32) {
+        let rule = [Rule {
+            id: RuleId::new(""),
+            session: None,
+            effect,
+            scope: scope.clone(),
+            made_by: RuleMaker::Modal,
+            created_at: UnixMs(0),
+            hits: 0,
+        }];
+        let hits = self.0.iter().filter(|past| !matching_rules(past, &rule).is_empty()).count();
+        (u32::try_from(hits).unwrap_or(u32::MAX), u32::try_from(self.0.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The scopes with what each would have refused.
+    pub(super) fn offers(&self, scopes: Vec<RuleScope>) -> Vec<RuleOffer> {
+        let offer = |scope: RuleScope| {
+            let (covered, of) = self.try_rule(RuleEffect::Deny, &scope);
+            RuleOffer { scope, covered, of }
+        };
+        scopes.into_iter().map(offer).collect()
+    }
 }
 
 /// What a call of the ledger was about, as far as its row tells.
 fn facts_of(shared: &Shared, record: &CallRecord, now: &CallFacts) -> Option<CallFacts> {
     let tool = shared.tools.iter().find(|tool| tool.definition().name == record.call.name)?;
-    let resolved = PathBuf::from(record.target.as_ref()?);
+    let target = record.target.as_ref()?;
+    let (access, command) = (tool.access(), record.call.args.get("command").and_then(Value::as_str));
+    let targets = match access {
+        Access::Read | Access::Write | Access::Delete => vec![facts_of_target(PathBuf::from(target), &now.roots)],
+        Access::Execute => Vec::new(),
+    };
     Some(CallFacts {
         tool: record.call.name.clone(),
-        access: tool.access(),
+        access,
         risk: tool.definition().risk_level,
         args_hash: record.args_hash.clone(),
-        targets: vec![TargetFacts {
-            given: resolved.display().to_string(),
-            place: place_of(&resolved, &now.roots),
-            resolved,
-            kind: TargetKind::File,
-            links: 1,
-            other_mount: false,
-            is_mount_point: false,
-            is_home: false,
-            lifted: false,
-        }],
-        command: None,
+        plan_hash: record.grounds.plan_hash.clone(),
+        command_text: command.unwrap_or_default().to_owned(),
+        command: command.map(judge_command),
+        targets,
         ..now.clone()
     })
+}
+
+fn facts_of_target(resolved: PathBuf, roots: &[PathBuf]) -> TargetFacts {
+    TargetFacts {
+        given: resolved.display().to_string(),
+        place: place_of(&resolved, roots),
+        resolved,
+        kind: TargetKind::File,
+        links: 1,
+        other_mount: false,
+        is_mount_point: false,
+        is_home: false,
+        lifted: false,
+    }
 }
 
 fn place_of(resolved: &Path, roots: &[PathBuf]) -> PathPlace {

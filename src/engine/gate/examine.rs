@@ -47,13 +47,15 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     })
     .await?;
     let rules = shared.store.rules(&session.id).await.map_err(Failure::from)?;
-    let facts_with = |targets: Vec<TargetFacts>| CallFacts {
+    let facts_with = |targets: Vec<TargetFacts>, plan_hash: String| CallFacts {
         origin: caller.origin,
         tool: def.name.clone(),
         access: tool.access(),
         risk: def.risk_level,
         mode: session.mode,
         args_hash: args_hash(&args),
+        plan_hash,
+        command_text: request.command.clone().unwrap_or_default(),
         roots: folders.clone(),
         surroundings: shared.surroundings.clone(),
         targets: targets
@@ -69,21 +71,24 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             // What a path was headed to is judged before its absence is told: a link to a secret answers alike whether
             // the secret is there or not.
             if let Some(headed) = headed
-                && let Decision::Deny { failure, by, .. } = decide(&facts_with(vec![*headed]), &rules)
+                && let Decision::Deny { failure, by, rule } = decide(&facts_with(vec![*headed], String::new()), &rules)
             {
-                return Err(Refusal::denied(failure, by));
+                return Err(Refusal::denied_by(failure, by, rule));
             }
             return Err(failure.into());
         }
     };
     let named = request.paths.iter().zip(&targets);
-    let facts = facts_with(named.map(|(wanted, target)| target.facts(&wanted.given)).collect());
+    let tier = plan::tier(tool.access(), &confinement);
+    let network = Network::Denied;
+    let hash = plan::hash(caller.origin, &def.name, &args, &roots, &targets, tier, network);
+    let facts = facts_with(named.map(|(wanted, target)| target.facts(&wanted.given)).collect(), hash.clone());
     let mut decision = decide(&facts, &rules);
     if let Decision::Deny { failure, by, rule } = decision.clone() {
-        if let Some(rule) = rule {
-            count_hit(caller, &rule).await;
+        if let Some(rule) = &rule {
+            count_hit(caller, rule).await;
         }
-        return Err(Refusal::denied(failure, by));
+        return Err(Refusal::denied_by(failure, by, rule));
     }
 
     let asks = matches!(decision, Decision::Ask { .. });
@@ -109,9 +114,6 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             super::tree::reasons(target, preview).into_iter().filter(|new| !reasons.contains(new)).collect::<Vec<_>>(),
         );
     }
-    let tier = plan::tier(tool.access(), &confinement);
-    let network = Network::Denied;
-    let hash = plan::hash(caller.origin, &def.name, &args, &roots, &targets, tier, network);
     Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, unopened, hash })
 }
 

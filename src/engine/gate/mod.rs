@@ -10,6 +10,7 @@ mod dry_run;
 mod examine;
 mod filter;
 mod plan;
+mod record;
 mod run;
 mod tree;
 
@@ -25,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AfterCall, cancelled_words};
 use crate::ir::{
-    CallId, CallRecord, CallStatus, Code, Decider, Error, ErrorCode, Failure, MessageId, MessageRecord, ToolCall,
-    ToolResult, Verdict,
+    AuditAct, AuditEntry, AuditOrigin, CallId, CallRecord, CallStatus, Code, Decider, Error, ErrorCode, Failure,
+    Grounds, MessageId, MessageRecord, RuleId, ToolCall, ToolResult, Verdict,
 };
 use crate::policy::Origin;
 use crate::port::TurnOptions;
@@ -77,6 +78,8 @@ struct Refusal {
     failure: Failure,
     status: CallStatus,
     decider: Option<Decider>,
+    /// The rule that says so.
+    rule: Option<RuleId>,
     /// The person's words.
     reason: Option<String>,
     then: AfterCall,
@@ -101,12 +104,14 @@ async fn broken(caller: &Caller, call: ToolCall) -> Outcome {
 }
 
 async fn pass_inner(caller: Arc<Caller>, mut call: ToolCall, cancel: CancellationToken) -> Outcome {
+    step("received", &call.id);
     let is_oversized = shorten_oversized(&mut call);
     let mut row = new_row(&caller, call);
     if let Err(error) = caller.transcript.insert_call(&row).await {
         let failure = Failure::new(Failure::from(error).code, "The call could not be recorded, so it was not run.");
         return refused(&caller, row, failure.into()).await;
     }
+    step("recorded", &row.call.id);
     if is_oversized {
         let words = format!("The arguments are longer than {MAX_ARGUMENT_BYTES} bytes.");
         return refused(&caller, row, Failure::new(Code::ContentTooLarge, words).into()).await;
@@ -120,6 +125,11 @@ async fn pass_inner(caller: Arc<Caller>, mut call: ToolCall, cancel: Cancellatio
         Ok(cleared) => run::run(&caller, row, cleared, cancel).await,
         Err(refusal) => refused(&caller, row, refusal).await,
     }
+}
+
+/// One step of the gate is done: for the log, and for whoever wants to know where it stands.
+fn step(name: &'static str, call: &CallId) {
+    tracing::debug!(target: "nod::gate", step = name, %call, "gate");
 }
 
 /// Records a call that was asked for in an answer that broke off: it is never run.
@@ -139,6 +149,7 @@ pub(super) async fn record_unrun(
         target: None,
         verdict: None,
         decider: None,
+        grounds: Grounds::default(),
         reason: None,
         preview: None,
         result: None,
@@ -146,7 +157,10 @@ pub(super) async fn record_unrun(
         started_at: None,
         finished_at: Some(now),
     };
-    Ok(transcript.insert_call(&row).await?)
+    let line = AuditEntry::of_call(now, AuditAct::Ended, AuditOrigin::Model, &row);
+    Ok(transcript
+        .insert_call_audited(&row, AuditEntry { outcome: Code::Cancelled.as_str().to_owned(), ..line })
+        .await?)
 }
 
 fn new_row(caller: &Caller, call: ToolCall) -> CallRecord {
@@ -159,6 +173,7 @@ fn new_row(caller: &Caller, call: ToolCall) -> CallRecord {
         target: None,
         verdict: None,
         decider: None,
+        grounds: Grounds::default(),
         reason: None,
         preview: None,
         result: None,
@@ -170,12 +185,13 @@ fn new_row(caller: &Caller, call: ToolCall) -> CallRecord {
 
 /// The end of a call that was not run.
 async fn refused(caller: &Caller, mut row: CallRecord, refusal: Refusal) -> Outcome {
-    let Refusal { failure, status, decider, reason, then } = refusal;
+    let Refusal { failure, status, decider, rule, reason, then } = refusal;
     row.status = status;
     row.reason = reason;
     if status == CallStatus::Denied {
         row.verdict = Some(Verdict::Denied);
         row.decider = decider;
+        row.grounds.rule = rule;
     }
     tracing::info!(tool = %row.call.name, code = failure.code.as_str(), ?decider, "a call was not run");
     let mut value = json!({"success": false, "error": failure.message, "code": failure.code.as_str()});
@@ -209,17 +225,31 @@ async fn complete(
     };
     row.finished_at = Some(now);
     row.result = Some(result.clone());
-    if let Err(error) = caller.transcript.update_call(&row).await {
+    let line = record::ended(caller, &row, &result.result, duration_ms);
+    if let Err(error) = caller.transcript.update_call_audited(&row, line).await {
         // What happened has happened: the model and the person get to know it, and the row reads "unknown" at the next start.
         tracing::error!(%error, "the end of a call could not be recorded");
         caller.shared.report(error.into()).await;
     }
+    step("ended", &row.call.id);
     Outcome { result, then, row }
 }
 
 impl Refusal {
     fn denied(failure: Failure, decider: Decider) -> Self {
-        Self { failure, status: CallStatus::Denied, decider: Some(decider), reason: None, then: AfterCall::GoOn }
+        Self {
+            failure,
+            status: CallStatus::Denied,
+            decider: Some(decider),
+            rule: None,
+            reason: None,
+            then: AfterCall::GoOn,
+        }
+    }
+
+    /// Refused by a rule, or by whoever decides without one.
+    fn denied_by(failure: Failure, decider: Decider, rule: Option<RuleId>) -> Self {
+        Self { rule, ..Self::denied(failure, decider) }
     }
 
     fn cancelled(caller: &Caller) -> Self {
@@ -227,6 +257,7 @@ impl Refusal {
             failure: Failure::new(Code::Cancelled, cancelled_words(caller.shared.language())),
             status: CallStatus::Cancelled,
             decider: None,
+            rule: None,
             reason: None,
             then: AfterCall::GoOn,
         }
@@ -273,6 +304,6 @@ impl From<Failure> for Refusal {
         if is_denial {
             return Self::denied(failure, Decider::BuiltIn);
         }
-        Self { failure, status: CallStatus::Failed, decider: None, reason: None, then: AfterCall::GoOn }
+        Self { failure, status: CallStatus::Failed, decider: None, rule: None, reason: None, then: AfterCall::GoOn }
     }
 }

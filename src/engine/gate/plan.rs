@@ -1,5 +1,6 @@
 //! A plan: everything that a yes would be a yes to, and the hash that binds them together.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -96,7 +97,7 @@ pub(super) fn hash(
 ) -> String {
     let folders: Vec<Value> = roots
         .iter()
-        .map(|root| json!([root.path().display().to_string(), root.identity().device, root.identity().inode]))
+        .map(|root| json!([exact(root.path()), root.identity().device, root.identity().inode, root.identity().mount]))
         .collect();
     let plan = json!([
         match origin {
@@ -112,6 +113,11 @@ pub(super) fn hash(
     args_hash(&plan)
 }
 
+/// A path byte for byte: what cannot be shown as text must not look like something else here.
+fn exact(path: &Path) -> String {
+    hex::encode(path.as_os_str().as_encoded_bytes())
+}
+
 /// Which object, in which state. A folder is the same folder whatever comes into it.
 fn fingerprint(target: &Target) -> Value {
     let identity = target.identity();
@@ -121,6 +127,12 @@ fn fingerprint(target: &Target) -> Value {
         }
         TargetKind::Missing | TargetKind::Folder => Value::Null,
     };
-    let resolved = target.resolved().display().to_string();
-    json!([resolved, format!("{:?}", target.kind()), identity.device, identity.inode, identity.mount, state])
+    json!([
+        exact(target.resolved()),
+        format!("{:?}", target.kind()),
+        identity.device,
+        identity.inode,
+        identity.mount,
+        state
+    ])
 }

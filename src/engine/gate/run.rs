@@ -17,7 +17,7 @@ use crate::tool::{Progress, RunContext, RunError};
 
 use super::approval::Cleared;
 use super::plan::Plan;
-use super::{Caller, Outcome, complete, refused};
+use super::{Caller, Outcome, Refusal, complete, record, refused, step};
 
 /// How long a stopped call may take to end before it is left behind.
 const GRACE: Duration = Duration::from_millis(900);
@@ -41,13 +41,18 @@ pub(super) async fn run(
     cancel: CancellationToken,
 ) -> Outcome {
     let Cleared { plan, turn_to_change } = cleared;
+    if cancel.is_cancelled() {
+        return refused(caller, row, Refusal::cancelled(caller)).await;
+    }
     row.status = CallStatus::Running;
     row.started_at = Some(caller.shared.now());
-    if let Err(error) = caller.transcript.update_call(&row).await {
+    // The row and what was decided are committed together: what cannot be put on record does not run.
+    if let Err(error) = caller.transcript.update_call_audited(&row, record::decided(caller, &row)).await {
         let words = format!("The call could not be recorded, so it was not run. {error}");
         let failure = Failure::new(Failure::from(error).code, words);
         return refused(caller, row, failure.into()).await;
     }
+    step("begun", &row.call.id);
     let allowed = Duration::from_millis(plan.def.timeout_ms) + SLACK;
     let begun = Instant::now();
     let touched = Touched::of(&plan);
@@ -64,6 +69,7 @@ pub(super) async fn run(
     };
     let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     drop(turn_to_change);
+    step("ran", &row.call.id);
     let (status, value, then) = match ended {
         Ended::Itself(ran) => {
             if matches!(ran, Ok(Ok(_))) {

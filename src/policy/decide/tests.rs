@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use crate::ir::{ConfirmMode, RiskLevel, SessionId, UnixMs};
 use crate::policy::{
-    CommandJudgement, Origin, PathPlace, Platform, RelPath, RuleMaker, RuleScope, Surroundings, TargetFacts,
+    CommandJudgement, Origin, PathPlace, Platform, RelPath, Rule, RuleMaker, RuleScope, Surroundings, TargetFacts,
     TargetKind, judge_command,
 };
 
@@ -53,6 +53,8 @@ fn facts(access: Access, mode: ConfirmMode, target: TargetFacts) -> CallFacts {
         risk,
         mode,
         args_hash: "hash".to_owned(),
+        plan_hash: "plan".to_owned(),
+        command_text: String::new(),
         roots: vec![PathBuf::from("/projects/ws"), PathBuf::from("/projects/ws/nested/inner")],
         surroundings: Surroundings {
             home: Some(PathBuf::from("/home/me")),
@@ -68,7 +70,7 @@ fn facts(access: Access, mode: ConfirmMode, target: TargetFacts) -> CallFacts {
 fn rule(effect: RuleEffect, scope: RuleScope) -> Rule {
     Rule {
         id: RuleId::new("rule"),
-        session: SessionId::new("session"),
+        session: Some(SessionId::new("session")),
         effect,
         scope,
         made_by: RuleMaker::Modal,
@@ -100,7 +102,7 @@ fn short(decision: &Decision) -> String {
 }
 
 fn decided(facts: &CallFacts, rules: &[Rule]) -> String {
-    short(&decide(facts, rules))
+    short(&decide(facts, &rules.to_vec().into()))
 }
 
 const MODES: [ConfirmMode; 4] =
@@ -269,10 +271,10 @@ fn commands_are_judged_before_anybody_is_asked() {
     };
     let exact = rule(
         RuleEffect::Allow,
-        RuleScope::ExactCall {
+        RuleScope::IdenticalPlan {
             tool: "run_command".to_owned(),
-            args_hash: "hash".to_owned(),
-            target: "/projects/ws".to_owned(),
+            plan_hash: "plan".to_owned(),
+            target: "ls".to_owned(),
         },
     );
     let broad = everywhere(RuleEffect::Allow, "run_command");
@@ -319,7 +321,33 @@ fn the_persons_denial_is_below_the_built_in_and_above_all_else() {
 fn a_rule_says_which_it_was() {
     let call = facts(Access::Write, ConfirmMode::Changes, inside("a.md"));
     assert_eq!(
-        decide(&call, &[everywhere(RuleEffect::Allow, "write_file")]),
+        decide(&call, &vec![everywhere(RuleEffect::Allow, "write_file")].into()),
         Decision::Allow { by: Decider::Rule, rule: Some(RuleId::new("rule")) }
     );
+}
+
+#[test]
+fn a_rule_that_was_changed_from_outside_decides_nothing_and_lets_nothing_through() {
+    let doubtful = RuleSet {
+        intact: ["read_file", "write_file"].map(|tool| everywhere(RuleEffect::Allow, tool)).to_vec(),
+        broken: vec![RuleId::new("changed")],
+    };
+    for mode in MODES {
+        for (access, expected) in [
+            (Access::Read, "ask ChangedRule"),
+            (Access::Write, "ask ChangedRule"),
+            (Access::Delete, "ask Deletion,ChangedRule"),
+            (Access::Execute, "ask Command,ChangedRule"),
+        ] {
+            assert_eq!(
+                short(&decide(&facts(access, mode, inside("a.md")), &doubtful)),
+                expected,
+                "{access:?} {mode:?}"
+            );
+        }
+    }
+    // What an intact rule refuses is refused all the same.
+    let refusing = RuleSet { intact: vec![everywhere(RuleEffect::Deny, "read_file")], ..doubtful };
+    let call = facts(Access::Read, ConfirmMode::Automatic, inside("a.md"));
+    assert_eq!(short(&decide(&call, &refusing)), "CONFIRMATION_REJECTED Rule");
 }

@@ -16,6 +16,8 @@ fn write_to(path: &str) -> CallFacts {
         risk: RiskLevel::Medium,
         mode: ConfirmMode::Changes,
         args_hash: "hash".to_owned(),
+        plan_hash: "plan".to_owned(),
+        command_text: String::new(),
         roots: vec![root.clone()],
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::Linux },
         targets: vec![TargetFacts {
@@ -63,7 +65,7 @@ fn everywhere(tool: &str) -> RuleScope {
 fn covers(effect: RuleEffect, scope: RuleScope, facts: &CallFacts) -> bool {
     let rule = Rule {
         id: RuleId::new("rule"),
-        session: SessionId::new("session"),
+        session: Some(SessionId::new("session")),
         effect,
         scope,
         made_by: RuleMaker::Panel,
@@ -139,10 +141,10 @@ fn nothing_is_offered_for_what_no_rule_may_cover() {
     }
     assert_eq!(
         proposals(&command("ls", true)),
-        [RuleScope::ExactCall {
+        [RuleScope::IdenticalPlan {
             tool: "run_command".to_owned(),
-            args_hash: "hash".to_owned(),
-            target: "/projects/ws/a".to_owned()
+            plan_hash: "plan".to_owned(),
+            target: String::new()
         }]
     );
 }
@@ -221,7 +223,7 @@ fn one_path_that_is_not_covered_is_enough_to_ask() {
 fn a_rule_reads_back_as_it_was_written() {
     let rule = Rule {
         id: RuleId::new("r"),
-        session: SessionId::new("s"),
+        session: Some(SessionId::new("s")),
         effect: RuleEffect::Allow,
         scope: like("docs", "md"),
         made_by: RuleMaker::Modal,
@@ -232,4 +234,87 @@ fn a_rule_reads_back_as_it_was_written() {
     assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule);
     // A rule that does not parse is no rule.
     assert!(serde_json::from_str::<Rule>(&text.replace("files-like", "files-unlike")).is_err());
+}
+
+#[test]
+fn the_same_folder_is_the_same_from_another_allowed_folder() {
+    let by_hand = |folder: &str| RuleScope::FilesLike {
+        tool: "write_file".to_owned(),
+        root: PathBuf::from(folder),
+        folder: String::new(),
+        extension: "md".to_owned(),
+    };
+    for (folder, path, is_covered) in [
+        ("/projects/ws/docs", "docs/a.md", true),
+        ("/projects/ws", "docs/a.md", false),
+        ("/projects/ws/doc", "docs/a.md", false),
+        ("/projects/ws", "a.md", true),
+    ] {
+        assert_eq!(allows(by_hand(folder), &write_to(path)), is_covered, "{folder} {path}");
+        assert_eq!(denies(by_hand(folder), &write_to(path)), is_covered, "{folder} {path}");
+    }
+}
+
+#[test]
+fn an_identical_command_is_the_same_plan_and_no_plan_is_like_none() {
+    let run = |plan_hash: &str| CallFacts {
+        tool: "run_command".to_owned(),
+        access: Access::Execute,
+        command: Some(judge_command("ls")),
+        command_text: "ls".to_owned(),
+        remember_commands: true,
+        plan_hash: plan_hash.to_owned(),
+        ..write_to("")
+    };
+    let identical = |plan_hash: &str| RuleScope::IdenticalPlan {
+        tool: "run_command".to_owned(),
+        plan_hash: plan_hash.to_owned(),
+        target: "ls".to_owned(),
+    };
+    assert_eq!(proposals(&run("plan")), [identical("plan")]);
+    assert!(allows(identical("plan"), &run("plan")) && denies(identical("plan"), &run("plan")));
+    // Another confinement, folder or list of allowed folders is another plan.
+    assert!(!allows(identical("plan"), &run("other")));
+    assert!(!allows(identical(""), &run("")));
+    // The narrow scope of other tools allows no command.
+    assert!(!allows(
+        RuleScope::ExactCall {
+            tool: "run_command".to_owned(),
+            args_hash: "hash".to_owned(),
+            target: "/projects/ws".to_owned()
+        },
+        &run("plan")
+    ));
+}
+
+#[test]
+fn whatever_it_is_a_person_may_refuse_it_for_good() {
+    for facts in [
+        CallFacts { access: Access::Delete, tool: "delete_file".to_owned(), ..write_to("a.md") },
+        write_to("package.json"),
+        CallFacts { access: Access::Execute, tool: "run_command".to_owned(), command: None, ..write_to("a") },
+    ] {
+        let offered = super::super::denials(&facts);
+        assert!(offered.len() >= 2, "{offered:?}");
+        for scope in offered {
+            assert!(denies(scope.clone(), &facts), "{scope:?}");
+        }
+    }
+}
+
+#[test]
+fn by_hand_nothing_is_allowed_that_is_always_asked() {
+    let tool = |name: &str| everywhere(name);
+    for (effect, scope, may_be) in [
+        (RuleEffect::Allow, tool("write_file"), true),
+        (RuleEffect::Allow, tool("delete_file"), false),
+        (RuleEffect::Allow, tool("run_command"), false),
+        (RuleEffect::Deny, tool("delete_file"), true),
+        (RuleEffect::Deny, tool("run_command"), true),
+        (RuleEffect::Allow, like("docs", "md"), true),
+        (RuleEffect::Allow, exact("/projects/ws/a.md"), false),
+        (RuleEffect::Deny, exact("/projects/ws/a.md"), false),
+    ] {
+        assert_eq!(super::super::may_be_made(effect, &scope), may_be, "{effect:?} {scope:?}");
+    }
 }

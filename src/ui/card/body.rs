@@ -480,6 +480,7 @@ mod tests {
             target: None,
             verdict: None,
             decider: None,
+            grounds: crate::ir::Grounds::default(),
             reason: None,
             preview,
             result,

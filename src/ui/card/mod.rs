@@ -17,11 +17,13 @@ use egui::{
 
 use super::highlight::Highlighter;
 use super::icon::Icon;
+use super::sentence;
 use super::theme::{Theme, Type, radius, size, space};
 use super::widget::{Badge, Button, Tone, focus_ring, line_of_text, spinner_at};
 use crate::app::{CallView, Intent};
 use crate::ir::{CallStatus, Decider, UnixMs};
 use crate::lang::{Lang, Locale};
+use crate::policy::RuleSet;
 
 use body::Body;
 pub use rows::{RowTag, Rows};
@@ -38,6 +40,8 @@ pub struct CardLook<'frame> {
     pub lang: &'frame Lang,
     pub highlighter: &'frame mut Highlighter,
     pub now: UnixMs,
+    /// The rules that hold: the one that let a call through can be taken back here.
+    pub rules: &'frame RuleSet,
 }
 
 /// A card as it is shown.
@@ -360,6 +364,15 @@ impl CardView {
         }
         if self.body.has_text() && right.add(Button::ghost(lang.text("copy")).small()).clicked() {
             intents.push(Intent::CopyText(body::copied(call, lang, self.shows_arguments)));
+        }
+        let rule = record.grounds.rule.as_ref().and_then(|id| look.rules.intact.iter().find(|rule| rule.id == *id));
+        if let Some(rule) = rule {
+            let sentence = sentence::scope(lang, &rule.scope, None);
+            let name = lang.format("panel-revoke-name", &[("rule", sentence.as_str().into())]);
+            let revoke = Button::ghost(lang.text("card-revoke-rule")).small().name(&name);
+            if right.add(revoke).on_hover_text(sentence.as_str()).clicked() {
+                intents.push(Intent::RevokeRule(rule.id.clone()));
+            }
         }
         let key = if self.shows_arguments { "card-hide-arguments" } else { "card-arguments" };
         if right.add(Button::ghost(lang.text(key)).small()).clicked() {

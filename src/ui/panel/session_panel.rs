@@ -1,22 +1,22 @@
 //! Folders, mode and rules of the open chat, at the right.
 
-use egui::{Align, CornerRadius, Frame, Label, Layout, Margin, Panel as EguiPanel, ScrollArea, Ui, vec2};
+use egui::{Align, Frame, Label, Layout, Margin, Panel as EguiPanel, ScrollArea, Ui, vec2};
 
 use crate::app::rows::{bytes, short_path};
-use crate::app::{Intent, PathPurpose};
+use crate::app::{Intent, PathPurpose, SettingsPage};
 use crate::lang::Arg;
-use crate::policy::{Rule, RuleEffect, RuleMaker, escape};
+use crate::policy::{Rule, escape};
 use crate::ui::icon::Icon;
-use crate::ui::panel::composer::{self, MODES, mode_key};
-use crate::ui::scene::Scene;
-use crate::ui::sentence;
-use crate::ui::theme::{Type, radius, size, space};
+use crate::ui::panel::composer::{MODES, mode_key};
+use crate::ui::rule::{self, form::Makes};
+use crate::ui::scene::{Scene, ViewState};
+use crate::ui::theme::{Type, size, space};
 use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Switch, Tone, line_of_text};
 
 const WIDTH: f32 = 320.0;
 
 /// Draws the panel at the right.
-pub fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
+pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     EguiPanel::right("session panel")
         .exact_size(WIDTH)
         .resizable(false)
@@ -26,13 +26,13 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
             ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
                 Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
                     ui.spacing_mut().item_spacing = vec2(space::S, 0.0);
-                    content(ui, scene);
+                    content(ui, scene, view);
                 });
             });
         });
 }
 
-fn content(ui: &mut Ui, scene: &mut Scene<'_>) {
+fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     ui.horizontal(|ui| {
         let color = scene.theme.colors.text;
         ui.label(scene.theme.rich(scene.lang.text("panel-title"), Type::ControlStrong, color));
@@ -105,13 +105,27 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>) {
     }
 
     heading(ui, scene, "panel-rules");
-    let rules: Vec<Rule> = scene.state.shown().map(|view| view.rules.clone()).unwrap_or_default();
-    if rules.is_empty() {
+    let rules = scene.state.shown().map(|view| view.rules.clone()).unwrap_or_default();
+    let is_own = |rule: &Rule| rule.session.is_some();
+    if rules.broken.is_empty() && !rules.intact.iter().any(is_own) {
         hint(ui, scene, "panel-no-rules");
-    }
-    for rule in &rules {
-        rule_card(ui, scene, rule);
         ui.add_space(space::S);
+    }
+    if let Some(rule) = rule::card::list(ui, scene, &rules, is_own) {
+        scene.push(Intent::RevokeRule(rule));
+    }
+    let folder = session.folders.first().map(String::as_str).unwrap_or_default();
+    if let Some((effect, scope)) = view.panel_rule.show(ui, scene, Makes::Refusals, folder) {
+        scene.push(Intent::MakeRule { session: Some(session.id.clone()), effect, scope });
+    }
+    let standing = rules.intact.iter().filter(|rule| !is_own(rule)).count();
+    if standing > 0 {
+        ui.add_space(space::S);
+        let words = scene.lang.format("panel-standing-rules", &[("count", Arg::from(standing))]);
+        ui.add(Label::new(scene.theme.rich(words, Type::Meta, scene.theme.colors.dim)).wrap());
+        if ui.add(Button::ghost(scene.lang.text("panel-standing-open")).small()).clicked() {
+            scene.push(Intent::OpenSettings(SettingsPage::Safety));
+        }
     }
 }
 
@@ -166,46 +180,4 @@ fn heading(ui: &mut Ui, scene: &Scene<'_>, key: &str) {
 
 fn hint(ui: &mut Ui, scene: &Scene<'_>, key: &str) {
     ui.add(Label::new(scene.theme.rich(scene.lang.text(key), Type::Meta, scene.theme.colors.dim)).wrap());
-}
-
-fn rule_card(ui: &mut Ui, scene: &mut Scene<'_>, rule: &Rule) {
-    let theme = scene.theme;
-    let colors = theme.colors;
-    Frame::NONE
-        .fill(colors.background)
-        .stroke(theme.line())
-        .corner_radius(CornerRadius::same(radius::CARD))
-        .inner_margin(Margin { left: 12, right: 8, top: 8, bottom: 8 })
-        .show(ui, |ui| {
-            ui.set_width(ui.available_width());
-            let sentence = sentence::scope(scene.lang, &rule.scope, scene.home);
-            let (key, color) = match rule.effect {
-                RuleEffect::Allow => ("panel-rule-allow", colors.text),
-                RuleEffect::Deny => ("panel-rule-deny", colors.bad),
-            };
-            let words = scene.lang.format(key, &[("rule", Arg::from(sentence.as_str()))]);
-            ui.add(Label::new(theme.rich(words, Type::Control, color)).wrap());
-            ui.vertical(|ui| {
-                let made = match rule.made_by {
-                    RuleMaker::Modal => "panel-rule-by-modal",
-                    RuleMaker::Panel => "panel-rule-by-panel",
-                };
-                let hits = i64::try_from(rule.hits).unwrap_or(i64::MAX);
-                let facts = scene.lang.format(made, &[("hits", Arg::Number(hits))]);
-                ui.label(theme.rich(facts, Type::Meta, colors.dim));
-                ui.allocate_ui_with_layout(
-                    vec2(ui.available_width(), size::ROW),
-                    Layout::right_to_left(Align::Center),
-                    |ui| {
-                        let name = scene.lang.format("panel-revoke-name", &[("rule", Arg::from(sentence.as_str()))]);
-                        let revoke = Button::ghost(scene.lang.text("panel-revoke")).small().name(&name);
-                        if ui.add(revoke).clicked() {
-                            // The button goes with its rule: the keyboard goes back to the message.
-                            ui.memory_mut(|memory| memory.request_focus(composer::message_id()));
-                            scene.push(Intent::RevokeRule(rule.id.clone()));
-                        }
-                    },
-                );
-            });
-        });
 }

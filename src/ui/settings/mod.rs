@@ -67,19 +67,19 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             Frame::NONE.inner_margin(Margin { left: 32, right: 32, top: 24, bottom: 32 }).show(ui, |ui| {
                 ui.set_width(width);
                 ui.spacing_mut().item_spacing = vec2(space::S, 0.0);
-                draw_page(ui, scene, &mut view.settings, page);
+                draw_page(ui, scene, view, page);
             });
         });
     });
 }
 
-fn draw_page(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView, page: SettingsPage) {
+fn draw_page(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, page: SettingsPage) {
     match page {
         SettingsPage::General => general::show(ui, scene),
-        SettingsPage::Models => models::show(ui, scene, view),
-        SettingsPage::Tools => tools::show(ui, scene, view),
-        SettingsPage::Safety => safety::show(ui, scene),
-        SettingsPage::Prompts => prompts::show(ui, scene, view),
+        SettingsPage::Models => models::show(ui, scene, &mut view.settings),
+        SettingsPage::Tools => tools::show(ui, scene, &mut view.settings),
+        SettingsPage::Safety => safety::show(ui, scene, &mut view.standing_rule),
+        SettingsPage::Prompts => prompts::show(ui, scene, &mut view.settings),
         SettingsPage::Data => data::show(ui, scene),
         SettingsPage::Shortcuts => keys::show(ui, scene),
         SettingsPage::About => about::show(ui, scene),

@@ -8,7 +8,9 @@ use crate::app::{Intent, PathPurpose};
 use crate::lang::Arg;
 use crate::ui::icon::Icon;
 use crate::ui::panel::composer::{MODES, mode_key};
+use crate::ui::rule::{self, form::Makes, form::RuleForm};
 use crate::ui::scene::Scene;
+use crate::ui::theme::space;
 use crate::ui::widget::{Button, IconButton};
 
 use super::general::choice;
@@ -26,7 +28,7 @@ const BLOCKED: [(&str, &str); 5] = [
     ("settings-blocked-writes", ".git/hooks  .git/config  .bashrc  .mcp.json  .vscode/tasks.json"),
 ];
 
-pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
+pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut RuleForm) {
     let lang = scene.lang;
     title(ui, scene, lang.text("settings-page-safety"), lang.text("settings-safety-line"));
     let safety = scene.state.settings.safety.clone();
@@ -41,6 +43,28 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
         switch_row(ui, scene, "safety.never_unconfined", name, help, safety.never_unconfined);
         let (name, help) = (lang.text("settings-remember-commands"), lang.text("settings-remember-commands-help"));
         switch_row(ui, scene, "safety.remember_commands", name, help, safety.remember_commands);
+    });
+    heading(ui, scene, lang.text("settings-rules"));
+    let rules = scene.state.standing_rules.clone();
+    if rules.is_empty() {
+        note(ui, scene, lang.text("settings-no-rules"), scene.theme.colors.dim);
+        ui.add_space(space::S);
+    }
+    if let Some(rule) = rule::card::list(ui, scene, &rules, |_| true) {
+        scene.push(Intent::RevokeStandingRule(rule));
+    }
+    if let Some((effect, scope)) = view.show(ui, scene, Makes::Both, "") {
+        scene.push(Intent::MakeRule { session: None, effect, scope });
+    }
+    heading(ui, scene, lang.text("settings-audit"));
+    group(ui, scene, |ui, scene| {
+        let (name, help) = (lang.text("audit-title"), lang.text("settings-audit-help"));
+        let opens = row(ui, scene.theme, name, help, |ui| {
+            ui.add(Button::secondary(lang.text("settings-audit-open"))).clicked()
+        });
+        if opens {
+            scene.push(Intent::OpenAudit);
+        }
     });
     heading(ui, scene, lang.text("settings-default-folders"));
     group(ui, scene, |ui, scene| folders(ui, scene, &safety.folders));

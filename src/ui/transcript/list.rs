@@ -200,10 +200,10 @@ impl<'frame> List<'frame> {
 
     fn measure_card(&mut self, id: &CallId, width: f32) -> f32 {
         let Some(call) = self.view.calls.get(id) else { return 0.0 };
-        let Self { transcript, ui, theme, look, .. } = self;
+        let Self { transcript, ui, theme, look, view, .. } = self;
         let Transcript { cards, highlighter, .. } = &mut **transcript;
         let card = cards.entry(id.clone()).or_default();
-        let look = CardLook { theme, lang: look.lang, highlighter, now: look.now };
+        let look = CardLook { theme, lang: look.lang, highlighter, now: look.now, rules: &view.rules };
         card.height(ui, &look, call, width)
     }
 
@@ -285,7 +285,7 @@ impl<'frame> List<'frame> {
         let Transcript { cards, highlighter, stats, .. } = &mut **transcript;
         stats.drawn += 1;
         let card: &mut CardView = cards.entry(id.clone()).or_default();
-        let mut look = CardLook { theme, lang: look.lang, highlighter, now: look.now };
+        let mut look = CardLook { theme, lang: look.lang, highlighter, now: look.now, rules: &view.rules };
         card.draw(ui, &mut look, call, &view.session.folders, rect, intents);
     }
 

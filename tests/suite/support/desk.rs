@@ -160,7 +160,15 @@ impl Desk {
 
     /// Ends the engine and starts it again on the same data.
     pub(crate) fn restart(&mut self) {
+        self.stop_engine();
+        self.start_engine();
+    }
+
+    pub(crate) fn stop_engine(&mut self) {
         self.engine.take().unwrap().shutdown();
+    }
+
+    pub(crate) fn start_engine(&mut self) {
         let (engine, inbox) = start(&self.setup, self.home.path(), self.data.path());
         (self.engine, self.inbox) = (Some(engine), Some(inbox));
     }

@@ -98,7 +98,7 @@ impl Home {
         let chat = self.chat().unwrap();
         let store = Store::open_read_only(&self.path("data"), system_clock()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(store.rules(&chat.session.id)).unwrap()
+        runtime.block_on(store.rules(&chat.session.id)).unwrap().intact
     }
 
     /// What is wrong with the database.

@@ -8,7 +8,7 @@ use crate::ui::icon::Icon;
 use crate::ui::modal;
 use crate::ui::scene::{Scene, take_key};
 use crate::ui::theme::space;
-use crate::ui::widget::{Button, TextField, menu};
+use crate::ui::widget::{Button, IconButton, TextField, menu};
 
 use super::{ConfirmView, rule};
 
@@ -109,6 +109,13 @@ pub(super) fn foot(
         }
         if deny.clicked() {
             chosen = Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
+        }
+        if !request.denials.is_empty() {
+            let button = ui.add(IconButton::new(Icon::ChevronDown, lang.text("confirm-deny-session")));
+            let opened = menu(&button, 420.0, |ui| rule::refusals(ui, scene, request));
+            if let Some(intent) = opened.and_then(|opened| opened.inner) {
+                chosen = Some(intent);
+            }
         }
         let why = ui.add(Button::ghost(lang.text("confirm-deny-why")));
         if why.clicked() {

@@ -1,4 +1,4 @@
-//! The menu of rules that may be made for the session.
+//! The menus of rules that may be made for the session: what is allowed from now on, and what is refused.
 
 use egui::text::LayoutJob;
 use egui::{Response, Ui, vec2};
@@ -32,6 +32,25 @@ pub(super) fn rules(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest, pr
         let by_keys = row.has_focus() && pressed.ctrl_enter;
         if approves(ui, &row) || by_keys {
             chosen = Some(Intent::AllowInSession { confirm: request.id.clone(), proposal: index });
+        }
+    }
+    chosen
+}
+
+/// The refusals that may be made for good, narrow to broad, each with what it would have refused. A no needs no guard but
+/// the usual one: plain Enter chooses here.
+pub(super) fn refusals(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) -> Option<Intent> {
+    let mut chosen = None;
+    menu_heading(ui, scene.lang.text("confirm-refusals-heading"));
+    for (index, offer) in request.denials.iter().enumerate() {
+        if index > 0 {
+            menu_separator(ui);
+        }
+        let sentence = sentence::scope(scene.lang, &offer.scope, scene.home);
+        let counts = [("denied", Arg::Number(i64::from(offer.covered))), ("of", Arg::Number(i64::from(offer.of)))];
+        let dry_run = scene.lang.format("confirm-dry-run-deny", &counts);
+        if rule_row(ui, scene, &sentence, &dry_run).clicked() {
+            chosen = Some(Intent::DenyInSession { confirm: request.id.clone(), offer: index });
         }
     }
     chosen

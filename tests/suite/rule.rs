@@ -1,0 +1,329 @@
+//! Rules: made from a question and by hand, counted, taken back; and worth nothing once something else than Nod wrote them.
+#![expect(clippy::disallowed_methods, reason = "the database is changed from outside")]
+
+use nod::ir::{AuditAct, AuditFilter, CallStatus, ConfirmMode, Decider, RuleId, SessionId};
+use nod::policy::{AskReason, RuleEffect, RuleScope};
+use nod::port::{Answer, Command, Event, TurnOutcome};
+use nod::provider::scripted::Step;
+use nod::store::Store;
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::support::desk::{Desk, Setup};
+
+fn write(path: &str) -> Step {
+    Step::call("write_file", json!({"path": path, "content": "x"}))
+}
+
+fn read(path: &str) -> Step {
+    Step::call("read_file", json!({"path": path}))
+}
+
+fn tool_anywhere(tool: &str) -> RuleScope {
+    RuleScope::ToolInFolders { tool: tool.into() }
+}
+
+/// One call and the end of the turn, so many times.
+fn turns(calls: Vec<Step>) -> Vec<Vec<Step>> {
+    calls.into_iter().flat_map(|call| [vec![call], vec![Step::text("ok")]]).collect()
+}
+
+/// A desk whose data is kept, so that it can be changed from outside.
+fn kept(calls: Vec<Step>) -> Desk {
+    Desk::with(Setup::new(turns(calls)).kept())
+}
+
+/// Stops the engine, changes the database by hand as an outsider would, and starts it again. The outsider has taken the
+/// triggers away first.
+fn change_from_outside(desk: &mut Desk, sql: &str) {
+    desk.stop_engine();
+    let outside = Connection::open(desk.data.path().join("nod.db")).unwrap();
+    outside.execute_batch(sql).unwrap();
+    drop(outside);
+    desk.start_engine();
+    desk.send(Command::OpenSession(desk.session.clone()));
+}
+
+fn make(desk: &mut Desk, session: Option<SessionId>, effect: RuleEffect, scope: RuleScope) -> RuleId {
+    desk.send(Command::MakeRule { session: session.clone(), effect, scope });
+    let wanted = session;
+    let event = desk.until(|event| matches!(event, Event::RulesChanged { session, .. } if *session == wanted));
+    let Event::RulesChanged { rules, .. } = event else { unreachable!() };
+    rules.intact.last().unwrap().id.clone()
+}
+
+/// Says something and reports what became of the one call in it: the last row, and whether anybody was asked.
+fn outcome(desk: &mut Desk) -> (CallStatus, Option<Decider>, bool) {
+    let before = desk.seen.len();
+    desk.say("go on");
+    loop {
+        match desk.next() {
+            Event::ConfirmAsked(request) => desk.answer(&request, Answer::AllowOnce),
+            Event::TurnEnded(end) => {
+                assert_eq!(end.outcome, TurnOutcome::Done);
+                break;
+            }
+            _ => {}
+        }
+    }
+    let new = &desk.seen[before..];
+    let was_asked = new.iter().any(|event| matches!(event, Event::ConfirmAsked(_)));
+    let row = new.iter().rev().find_map(|event| match event {
+        Event::CallChanged(row) => Some(row.clone()),
+        _ => None,
+    });
+    let row = row.unwrap();
+    (row.status, row.decider, was_asked)
+}
+
+const ALLOWED: (CallStatus, Option<Decider>, bool) = (CallStatus::Succeeded, Some(Decider::Rule), false);
+const REFUSED: (CallStatus, Option<Decider>, bool) = (CallStatus::Denied, Some(Decider::Rule), false);
+const ASKED: (CallStatus, Option<Decider>, bool) = (CallStatus::Succeeded, Some(Decider::Person), true);
+
+#[test]
+fn a_refusal_for_good_refuses_the_next_call_without_a_question_and_says_by_which_rule() {
+    let mut desk = Desk::new(turns(vec![write("a.txt"), write("a.txt"), write("b.txt")]));
+    desk.say("write");
+    let asked = desk.asked();
+    let scopes: Vec<_> = asked.denials.iter().map(|offer| offer.scope.kind()).collect();
+    assert_eq!(scopes, ["exact-call", "file", "files-like", "tool-in-folders"]);
+    let file = asked.denials[1].scope.clone();
+    desk.answer(&asked, Answer::DenyInSession { scope: file });
+    desk.turn_end();
+    assert!(!desk.path("a.txt").exists());
+    assert_eq!(outcome(&mut desk), REFUSED);
+    let row = desk.calls().pop().unwrap();
+    assert!(row.grounds.rule.is_some(), "{row:?}");
+    assert_eq!(outcome(&mut desk), ASKED, "the rule is about one file");
+}
+
+#[test]
+fn a_refusal_for_good_answers_the_other_questions_that_it_covers() {
+    let mut desk = Desk::new(vec![vec![write("a.txt"), write("b.txt")], vec![Step::text("ok")]]);
+    desk.say("write both");
+    let first = desk.asked();
+    desk.asked();
+    let broad = first.denials.last().unwrap().scope.clone();
+    desk.answer(&first, Answer::DenyInSession { scope: broad });
+    desk.turn_end();
+    let mut deciders: Vec<_> = desk.calls().into_iter().map(|row| row.decider).collect();
+    deciders.sort_by_key(|decider| format!("{decider:?}"));
+    assert_eq!(deciders, [Some(Decider::Person), Some(Decider::Rule)]);
+    assert!(!desk.path("a.txt").exists() && !desk.path("b.txt").exists());
+}
+
+#[test]
+fn a_rule_is_tried_on_what_the_session_really_did() {
+    let mut desk = Desk::new(turns(vec![write("a.txt"), write("b.md"), read("a.txt"), write("c.txt")]));
+    for _ in 0..3 {
+        outcome(&mut desk);
+    }
+    desk.say("write c");
+    let asked = desk.asked();
+    let tried: Vec<_> = asked.denials.iter().map(|offer| (offer.scope.kind(), offer.covered, offer.of)).collect();
+    let expected = [("exact-call", 0, 3), ("file", 0, 3), ("files-like", 1, 3), ("tool-in-folders", 2, 3)];
+    assert_eq!(tried, expected);
+    assert_eq!(asked.dry_run, [(0, 3), (0, 3), (1, 3), (2, 3)]);
+    desk.answer(&asked, Answer::AllowOnce);
+    desk.turn_end();
+}
+
+#[test]
+fn a_refusal_by_hand_holds_and_goes_when_it_is_taken_back() {
+    let mut desk = Desk::new(turns(vec![read("a.txt"), read("a.txt")]));
+    desk.write("a.txt", "text");
+    let session = desk.session.clone();
+    let rule = make(&mut desk, Some(session.clone()), RuleEffect::Deny, tool_anywhere("read_file"));
+    assert_eq!(outcome(&mut desk), REFUSED);
+    desk.send(Command::RevokeRule { session: Some(session), rule });
+    desk.until(|event| matches!(event, Event::RulesChanged { rules, .. } if rules.is_empty()));
+    assert_eq!(outcome(&mut desk), (CallStatus::Succeeded, Some(Decider::Mode), false));
+}
+
+#[test]
+fn by_hand_no_allowance_is_made_for_one_chat_and_none_of_what_is_always_asked() {
+    let mut desk = Desk::new(turns(vec![write("a.txt")]));
+    let session = Some(desk.session.clone());
+    for (session, scope) in [
+        (session, tool_anywhere("write_file")),
+        (None, tool_anywhere("delete_file")),
+        (None, tool_anywhere("run_command")),
+    ] {
+        desk.send(Command::MakeRule { session, effect: RuleEffect::Allow, scope });
+        desk.until(|event| matches!(event, Event::Fault { key: "fault-rule", .. }));
+    }
+    assert_eq!(outcome(&mut desk), ASKED);
+}
+
+#[test]
+fn a_rule_for_all_chats_holds_in_every_one_and_never_for_what_is_always_asked() {
+    let mut desk = Desk::new(turns(vec![
+        write("a.txt"),
+        Step::call("delete_file", json!({"path": "a.txt"})),
+        write("package.json"),
+    ]));
+    let rule = make(&mut desk, None, RuleEffect::Allow, tool_anywhere("write_file"));
+    assert_eq!(outcome(&mut desk), ALLOWED);
+    assert_eq!(outcome(&mut desk), ASKED);
+    assert_eq!(outcome(&mut desk), ASKED);
+    desk.send(Command::ListStandingRules);
+    let listed = desk.until(|event| matches!(event, Event::RulesChanged { session: None, .. }));
+    let Event::RulesChanged { rules, .. } = listed else { unreachable!() };
+    assert_eq!(rules.intact.iter().map(|rule| (&rule.id, rule.hits)).collect::<Vec<_>>(), [(&rule, 1)]);
+}
+
+#[test]
+fn a_rule_that_was_changed_from_outside_is_not_used_and_shown_as_such() {
+    for (name, sql) in [
+        ("another file", r#"UPDATE rule SET scope = '{"kind":"tool-in-folders","tool":"write_file"}'"#),
+        ("a code from elsewhere", "UPDATE rule SET code = lower(hex(randomblob(32)))"),
+        ("hits", "UPDATE rule SET hits = hits + 1"),
+        ("maker", "UPDATE rule SET made_by = 'settings'"),
+        ("everywhere", "UPDATE rule SET session = NULL"),
+        ("a word that nobody knows", "UPDATE rule SET effect = 'allow-more'"),
+        ("a scope that nobody knows", r#"UPDATE rule SET scope = '{"kind":"anything"}'"#),
+    ] {
+        let mut desk = kept(vec![write("a.txt"), write("a.txt"), write("a.txt"), write("a.txt")]);
+        desk.say("write");
+        let asked = desk.asked();
+        let file = asked.rule_proposals.iter().find(|scope| scope.kind() == "file").unwrap().clone();
+        desk.answer(&asked, Answer::AllowInSession { scope: file });
+        desk.turn_end();
+        // The control: untouched, the rule survives a restart and does its work.
+        change_from_outside(&mut desk, "SELECT 1");
+        desk.opened();
+        assert_eq!(outcome(&mut desk), ALLOWED, "{name}");
+        change_from_outside(&mut desk, sql);
+        let opened = desk.until(|event| matches!(event, Event::SessionOpened { .. }));
+        let Event::SessionOpened { rules, .. } = opened else { unreachable!() };
+        assert_eq!((rules.intact.len(), rules.broken.len()), (0, 1), "{name}");
+        assert_eq!(outcome(&mut desk), ASKED, "{name}");
+        // Taken away by the person, it is gone.
+        let (session, rule) = (Some(desk.session.clone()), rules.broken[0].clone());
+        desk.send(Command::RevokeRule { session, rule });
+        desk.until(|event| matches!(event, Event::RulesChanged { rules, .. } if rules.is_empty()));
+    }
+}
+
+#[test]
+fn a_refusal_that_was_changed_or_removed_from_outside_opens_nothing() {
+    for (name, sql) in [
+        ("turned into an allowance", "UPDATE rule SET effect = 'allow'"),
+        ("removed", "DELETE FROM rule"),
+        (
+            "moved to another chat",
+            "INSERT INTO session (id, title, provider, model, thinking, mode, folders, pinned, draft, created_at, updated_at) \
+          SELECT 'other', title, provider, model, thinking, mode, folders, pinned, draft, created_at, updated_at FROM session \
+          LIMIT 1; UPDATE rule SET session = 'other'",
+        ),
+    ] {
+        let mut desk = kept(vec![read("a.txt"), read("a.txt"), read("a.txt")]);
+        desk.write("a.txt", "text");
+        let session = desk.session.clone();
+        desk.send(Command::SetMode { session: session.clone(), mode: ConfirmMode::Automatic });
+        make(&mut desk, Some(session), RuleEffect::Deny, tool_anywhere("read_file"));
+        assert_eq!(outcome(&mut desk), REFUSED, "{name}");
+        change_from_outside(&mut desk, sql);
+        desk.opened();
+        desk.say("read");
+        let asked = desk.asked();
+        assert_eq!(asked.reasons, [AskReason::ChangedRule], "{name}");
+        assert!(asked.rule_proposals.is_empty(), "{name}: no rule is made while one is broken");
+        desk.answer(&asked, Answer::Deny { reason: String::new() });
+        desk.turn_end();
+    }
+}
+
+#[test]
+fn a_rule_that_was_taken_back_does_not_come_back_by_hand() {
+    let mut desk = kept(vec![write("a.txt"), write("a.txt")]);
+    let rule = make(&mut desk, None, RuleEffect::Allow, tool_anywhere("write_file"));
+    assert_eq!(outcome(&mut desk), ALLOWED);
+    // An outsider keeps the row, with its good code …
+    change_from_outside(&mut desk, "CREATE TABLE stolen AS SELECT * FROM rule");
+    desk.opened();
+    desk.send(Command::RevokeRule { session: None, rule });
+    desk.until(|event| matches!(event, Event::RulesChanged { session: None, rules } if rules.is_empty()));
+    // … and puts it back after the person has taken it back.
+    change_from_outside(&mut desk, "INSERT INTO rule SELECT * FROM stolen; DROP TABLE stolen");
+    desk.opened();
+    assert_eq!(outcome(&mut desk), ASKED);
+}
+
+#[test]
+fn words_that_this_version_does_not_know_ask_and_refuse() {
+    let mut desk = kept(vec![read("a.txt"), read("a.txt")]);
+    desk.write("a.txt", "text");
+    assert_eq!(outcome(&mut desk), (CallStatus::Succeeded, Some(Decider::Mode), false));
+    change_from_outside(
+        &mut desk,
+        "UPDATE session SET mode = 'even-stricter';
+         INSERT OR REPLACE INTO setting VALUES ('safety.mode', '\"even-stricter\"'), ('safety.never_unconfined', '\"yes\"'),
+            ('safety.remember_commands', '1'), ('tools.disabled', '{broken')",
+    );
+    let opened = desk.opened();
+    assert_eq!(opened.mode, ConfirmMode::EveryCall);
+    let started = desk.seen.iter().rev().find_map(|event| match event {
+        Event::Started { settings, .. } => Some(settings.clone()),
+        _ => None,
+    });
+    let settings = started.unwrap();
+    assert_eq!(settings.safety.mode, ConfirmMode::EveryCall);
+    assert!(settings.safety.never_unconfined && !settings.safety.remember_commands);
+    assert!(!settings.tools.enabled, "a list of switched-off tools that cannot be read may have named any of them");
+    desk.set("tools.enabled", true);
+    assert_eq!(outcome(&mut desk), ASKED);
+}
+
+#[test]
+fn an_upgrade_drops_allowances_that_have_no_code_and_keeps_what_may_be_a_refusal_as_a_question() {
+    let place = tempfile::tempdir().unwrap();
+    let data_dir = place.path().canonicalize().unwrap();
+    drop(Store::open(&data_dir, nod::engine::system_clock()).unwrap());
+    // The database as the version before wrote it.
+    std::fs::remove_file(data_dir.join("nod.db")).unwrap();
+    let old = Connection::open(data_dir.join("nod.db")).unwrap();
+    old.execute_batch(include_str!("../../src/store/migration/1.sql")).unwrap();
+    old.execute_batch(
+        r#"PRAGMA application_id = 0x4E6F6421; PRAGMA user_version = 1;
+        INSERT INTO session VALUES (1, 's', '', '', '', 'auto', 'changes', '[]', NULL, 0, NULL, '', 1, 1, NULL);
+        INSERT INTO rule VALUES (1, 'a', 's', 'allow', '{"kind":"tool-in-folders","tool":"write_file"}', 'modal', 1, 0),
+            (2, 'd', 's', 'deny', '{"kind":"tool-in-folders","tool":"read_file"}', 'panel', 1, 0),
+            (3, 'n', 's', 'ask-twice', '{"kind":"newer"}', 'panel', 1, 0);"#,
+    )
+    .unwrap();
+    drop(old);
+    let store = Store::open(&data_dir, nod::engine::system_clock()).unwrap().store;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let rules = runtime.block_on(store.rules(&SessionId::new("s"))).unwrap();
+    assert_eq!((rules.intact.len(), rules.broken), (0, vec![RuleId::new("d"), RuleId::new("n")]));
+}
+
+#[test]
+fn making_and_taking_back_is_on_record() {
+    let mut desk = kept(vec![write("a.txt")]);
+    let rule = make(&mut desk, None, RuleEffect::Allow, tool_anywhere("write_file"));
+    assert_eq!(outcome(&mut desk), ALLOWED);
+    desk.send(Command::RevokeRule { session: None, rule: rule.clone() });
+    desk.until(|event| matches!(event, Event::RulesChanged { session: None, rules } if rules.is_empty()));
+    desk.send(Command::LoadAudit { filter: AuditFilter::default(), offset: 0, number: 1 });
+    let Event::AuditLoaded { rows, .. } = desk.until(|event| matches!(event, Event::AuditLoaded { .. })) else {
+        unreachable!()
+    };
+    let about: Vec<_> = rows
+        .into_iter()
+        .rev()
+        .filter_map(|row| row.entry)
+        .filter(|entry| entry.rule.as_ref() == Some(&rule))
+        .map(|entry| (entry.act, entry.decider, entry.detail))
+        .collect();
+    assert_eq!(
+        about,
+        [
+            (AuditAct::RuleMade, Some(Decider::Person), "allow tool-in-folders (settings)".to_owned()),
+            (AuditAct::Decided, Some(Decider::Rule), String::new()),
+            (AuditAct::Ended, Some(Decider::Rule), String::new()),
+            (AuditAct::RuleRevoked, Some(Decider::Person), String::new()),
+        ]
+    );
+}
