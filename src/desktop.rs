@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nod::app::{FaultChoice, StartFault, StartFaultKind};
 use nod::cli::{self, Exit};
-use nod::engine::{Detection, Engine, EngineOptions, Handover, Inbox, Storage, hand_over, serve, start_logging};
+use nod::engine::{Engine, EngineOptions, Handover, Inbox, Storage, hand_over, serve, start_logging};
 use nod::port::{Command, Event};
 use nod::store::StoreError;
 use nod::ui::{Port, Wake, WindowOptions};
@@ -44,7 +44,7 @@ fn launch(data_dir: &Path, choice: Option<FaultChoice>, wake: Wake) -> Result<Bo
     };
     let fault = |kind, detail: String| Box::new(StartFault { kind, folder: folder.clone(), detail });
     let helper = std::env::current_exe().map_err(|error| fault(StartFaultKind::Other, error.to_string()))?;
-    let options = EngineOptions { storage, detection: Detection::AtStart, ..EngineOptions::new(&folder, helper) };
+    let options = EngineOptions { storage, ..EngineOptions::new(&folder, helper) };
     let engine = Engine::start(options).map_err(|error| fault(kind_of(&error), error.to_string()))?;
     if storage == Storage::InFolder {
         let handle = engine.handle();

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::ir::{AuditFilter, CallId, ConfirmId, ConfirmMode, MessageId, RuleId, SessionId, ThinkingLevel};
+use crate::ir::{
+    AuditFilter, CallId, ConfirmId, ConfirmMode, MessageId, Pricing, ProviderRecord, RuleId, SessionId, ThinkingLevel,
+};
 use crate::policy::{RuleEffect, RuleScope};
 use crate::port::ImageAttachment;
+use crate::secret::SecretKey;
 
 /// Something that the person did, or that a dialog answered for them.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,6 +178,27 @@ pub enum Intent {
         value: Value,
     },
     ResetSetting(&'static str),
+    /// Opens the form for a new provider of this preset.
+    BeginProvider(String),
+    /// Opens a provider's details, or closes the form and all details.
+    OpenProvider(Option<String>),
+    /// Sets a provider up or changes one, with its key if one was typed.
+    PutProvider {
+        record: Box<ProviderRecord>,
+        key: Option<SecretKey>,
+    },
+    RemoveProvider(String),
+    SetProviderKey {
+        provider: String,
+        key: SecretKey,
+    },
+    RemoveProviderKey(String),
+    TestProvider(String),
+    /// What a model (`provider/model`) costs; `None` for what is known of it.
+    SetPrice {
+        model: String,
+        price: Option<Pricing>,
+    },
     PullModel {
         provider: String,
         model: String,

@@ -9,6 +9,7 @@ pub mod confirm;
 pub mod models;
 pub mod path;
 pub mod preview;
+pub mod provider;
 pub mod rows;
 pub mod search;
 pub mod session;

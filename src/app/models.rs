@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ir::{Error, ModelInfo, Support, UnixMs};
+use crate::ir::{Error, ModelInfo, ProviderRecord, Support, UnixMs};
 use crate::port::{Command, Diagnosis, ModelsState};
 
 use super::toast::Tone;
@@ -56,6 +56,20 @@ impl Models {
     pub fn best_of(&self, provider: &str) -> Option<&ModelInfo> {
         let models = self.of(provider);
         models.iter().find(|info| info.supports_tool_calling == Support::Yes).or_else(|| models.first())
+    }
+
+    /// A provider that was removed is nobody's any more.
+    pub(super) fn forget(&mut self, provider: &str) {
+        self.providers.remove(provider);
+        self.last.remove(provider);
+        self.tests.remove(provider);
+    }
+
+    /// Leaves out the providers that are no longer set up.
+    pub(super) fn keep_only(&mut self, records: &[ProviderRecord]) {
+        let is_there = |id: &str| [OLLAMA, GUIDE].contains(&id) || records.iter().any(|record| record.id == id);
+        self.providers.retain(|id, _| is_there(id));
+        self.tests.retain(|id, _| is_there(id));
     }
 
     pub(super) fn tested(&mut self, found: Diagnosis) {

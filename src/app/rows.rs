@@ -294,6 +294,18 @@ pub fn bytes(count: u64) -> String {
     if value < 10.0 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
+/// A number of tokens in a few characters: `8K`, `128K`, `1M`.
+pub fn short_count(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        // Windows are powers of two or round numbers; both read well.
+        1_000..1_000_000 if tokens.is_multiple_of(1_024) => format!("{}K", tokens / 1_024),
+        1_000..1_000_000 => format!("{}K", tokens / 1_000),
+        _ if tokens.is_multiple_of(1_048_576) => format!("{}M", tokens / 1_048_576),
+        _ => format!("{:.1}M", tokens as f64 / 1e6).replace(".0M", "M"),
+    }
+}
+
 /// A number with its thousands apart.
 pub fn grouped_number(number: u64) -> String {
     let digits = number.to_string();

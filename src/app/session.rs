@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 
 use crate::ir::{MessageId, Session, SessionId, UnixMs};
-use crate::port::{Command, Settings};
+use crate::port::{Command, PresetInfo, Settings};
 
 use super::composer::Composer;
 use super::rows;
@@ -42,15 +42,13 @@ impl AppState {
         self.shown().map(|view| &view.session).or_else(|| self.sessions.iter().find(|session| session.id == *selected))
     }
 
-    pub(super) fn started(&mut self, settings: Settings, data_dir: PathBuf) -> Reaction {
+    pub(super) fn started(&mut self, settings: Settings, data_dir: PathBuf, presets: Vec<PresetInfo>) -> Reaction {
         self.phase = Phase::Running;
         self.settings = settings;
         self.data_dir = data_dir;
+        self.presets = presets;
         self.models.refresh(None);
-        Reaction {
-            commands: vec![Command::ListSessions, Command::RefreshModels { provider: None }],
-            actions: Vec::new(),
-        }
+        Reaction { commands: vec![Command::ListSessions, Command::ShowModels], actions: Vec::new() }
     }
 
     pub(super) fn sessions_listed(&mut self, sessions: Vec<Session>, now: UnixMs) -> Reaction {

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use crate::ir::{SessionId, State, UnixMs};
 use crate::policy::RuleSet;
-use crate::port::{Command, Event, Settings};
+use crate::port::{Command, Event, PresetInfo, Settings};
 
 use super::composer::Composer;
 use super::confirm::Confirms;
-use super::models::Models;
+use super::models::{Models, OLLAMA};
 use super::path::PathEntry;
+use super::provider::ProviderDesk;
 use super::search::Search;
 use super::toast::{Toasts, Tone};
 use super::{AuditView, FaultChoice, HostAction, Intent, Panel, SessionView, SettingsPage};
@@ -42,6 +43,9 @@ pub struct AppState {
     pub composers: HashMap<SessionId, Composer>,
     pub confirms: Confirms,
     pub models: Models,
+    /// The providers that can be set up.
+    pub presets: Vec<PresetInfo>,
+    pub desk: ProviderDesk,
     pub search: Search,
     pub toasts: Toasts,
     pub path: Option<PathEntry>,
@@ -150,7 +154,7 @@ impl AppState {
     /// The engine reported something.
     pub fn on_event(&mut self, event: Event, now: UnixMs) -> Reaction {
         match event {
-            Event::Started { settings, data_dir } => self.started(*settings, data_dir),
+            Event::Started { settings, data_dir, presets } => self.started(*settings, data_dir, presets),
             Event::SessionsListed(sessions) => self.sessions_listed(sessions, now),
             Event::SessionOpened { session, messages, has_older, calls, rules, state, queued } => {
                 let view = SessionView::new(*session, messages, has_older, calls, rules, state, queued);
@@ -256,12 +260,14 @@ impl AppState {
             Event::SettingsChanged(settings) => {
                 let is_elsewhere = self.settings.models.ollama_url != settings.models.ollama_url;
                 self.settings = *settings;
+                self.models.keep_only(&self.settings.providers);
                 if !is_elsewhere {
                     return Reaction::none();
                 }
                 // Another address is another list of models.
-                self.models.refresh(None);
-                Command::RefreshModels { provider: None }.into()
+                let provider = Some(OLLAMA.to_owned());
+                self.models.refresh(provider.as_deref());
+                Command::RefreshModels { provider }.into()
             }
             Event::KeyKept { provider, problem } => self.key_kept(provider, problem, now),
             Event::ProviderTested(found) => {
@@ -432,6 +438,17 @@ impl AppState {
                 HostAction::FocusComposer.into()
             }
             Intent::SetSetting { key, value } => self.set_setting(key, value, now),
+            Intent::BeginProvider(preset) => self.begin_provider(&preset),
+            Intent::OpenProvider(id) => self.open_provider(id),
+            Intent::PutProvider { record, key } => self.put_provider(*record, key),
+            Intent::RemoveProvider(id) => self.remove_provider(id),
+            Intent::SetProviderKey { provider, key } => {
+                self.models.tests.remove(&provider);
+                Command::SetKey { provider, key }.into()
+            }
+            Intent::RemoveProviderKey(provider) => Command::RemoveKey { provider }.into(),
+            Intent::TestProvider(provider) => self.test_provider(provider),
+            Intent::SetPrice { model, price } => self.set_price(model, price, now),
             Intent::ResetSetting(key) => Command::ResetSetting { key: key.to_owned() }.into(),
             Intent::PullModel { provider, model } => self.pull_model(provider, &model),
             Intent::CancelPull { provider, model } => Command::CancelPull { provider, model }.into(),

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(quiet.commands, []);
         settings.models.ollama_url = "http://127.0.0.1:1234".to_owned();
         let asked = state.on_event(Event::SettingsChanged(Box::new(settings)), NOW);
-        assert_eq!(asked.commands, [Command::RefreshModels { provider: None }]);
+        assert_eq!(asked.commands, [Command::RefreshModels { provider: Some("ollama".into()) }]);
     }
 
     #[test]

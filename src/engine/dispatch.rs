@@ -21,7 +21,6 @@ use super::fault::Fault;
 use super::gate::{self, Caller};
 use super::model::Pulls;
 use super::shared::Shared;
-use super::start::Detection;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
 use super::{audit, complete, connection, export, model, rule, session, setting, setup, shield};
@@ -39,7 +38,6 @@ pub(super) struct Dispatcher {
     shared: Arc<Shared>,
     sessions: HashMap<SessionId, Live>,
     pulls: Pulls,
-    detection: Detection,
     ended: mpsc::Sender<Ended>,
     ends: mpsc::Receiver<Ended>,
 }
@@ -75,17 +73,14 @@ struct Waiting {
 }
 
 impl Dispatcher {
-    pub(super) fn new(shared: Arc<Shared>, detection: Detection) -> Self {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (ended, ends) = mpsc::channel(64);
-        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), detection, ended, ends }
+        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), ended, ends }
     }
 
     /// Serves until the engine shall end.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, quit: CancellationToken) {
         session::purge(&self.shared).await;
-        if self.detection == Detection::AtStart {
-            model::begin(&self.shared).await;
-        }
         loop {
             tokio::select! {
                 biased;
@@ -214,6 +209,10 @@ impl Dispatcher {
             }
             Command::SetLocalOnly { session, is_local_only } => {
                 self.transcript(&session).set_local_only(is_local_only).await
+            }
+            Command::ShowModels => {
+                model::begin(&shared).await;
+                Ok(())
             }
             Command::RefreshModels { provider } => {
                 model::refresh(&shared, provider);

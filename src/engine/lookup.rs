@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::ir::{Error, ErrorCode, ModelInfo, ToolDef};
 use crate::policy::{self, FolderConcern, Platform, Surroundings};
-use crate::port::Settings;
-use crate::provider::Preset;
+use crate::port::{PresetInfo, Settings};
+use crate::provider::{KeyUse, Preset};
 
 use super::provider::{Place, ProviderSource, known_ids};
 
@@ -29,6 +29,20 @@ pub fn provider_ids(settings: &Settings) -> Vec<String> {
 /// The providers that can be set up.
 pub fn presets() -> impl Iterator<Item = &'static Preset> {
     crate::provider::catalog().iter()
+}
+
+/// The same, as front ends are told.
+pub(super) fn preset_infos() -> Vec<PresetInfo> {
+    let info = |preset: &Preset| PresetInfo {
+        id: preset.id.to_owned(),
+        name: preset.display_name.to_owned(),
+        default_url: preset.default_url.to_owned(),
+        takes_key: preset.key != KeyUse::None,
+        needs_key: preset.key == KeyUse::Needed,
+        key_variable: preset.key_variable.to_owned(),
+        key_page: preset.key_page.to_owned(),
+    };
+    presets().map(info).collect()
 }
 
 /// The model of a provider that has only ever one (the built-in guide).

@@ -52,6 +52,4 @@ pub use key::Keys;
 pub use logging::{LogGuard, start_logging};
 pub use lookup::{check_health, folder_concern, list_models, only_model, presets, provider_ids, tool_definitions};
 pub use provider::{ConfiguredProviders, Place, ProviderSource};
-pub use start::{
-    Detection, Engine, EngineOptions, Handle, QueueFull, StartError, Storage, default_data_dir, system_clock,
-};
+pub use start::{Engine, EngineOptions, Handle, QueueFull, StartError, Storage, default_data_dir, system_clock};

@@ -20,6 +20,7 @@ use super::confirm::Confirms;
 use super::dispatch::Dispatcher;
 use super::inbox::{Hub, Inbox, Wake};
 use super::key::Keys;
+use super::lookup::preset_infos;
 use super::provider::{ConfiguredProviders, ProviderSource};
 use super::request::KnownModels;
 use super::setup;
@@ -50,8 +51,6 @@ pub struct EngineOptions {
     pub home: Option<PathBuf>,
     /// The tools that there are.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Whether providers are asked for their models unasked.
-    pub detection: Detection,
 }
 
 /// Where everything is kept.
@@ -62,16 +61,6 @@ pub enum Storage {
     InFolder,
     /// Nowhere: gone with the engine. Only when the person says so, and in tests.
     InMemory,
-}
-
-/// Whether providers are asked for their models when the engine starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Detection {
-    /// Only when a command says so.
-    #[default]
-    OnRequest,
-    /// At once: a window shows what there is.
-    AtStart,
 }
 
 /// Why an engine cannot start.
@@ -150,7 +139,6 @@ impl EngineOptions {
             helper: helper.into(),
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()),
             tools: crate::tool::all(),
-            detection: Detection::OnRequest,
         }
     }
 }
@@ -220,7 +208,7 @@ impl Engine {
             data_dir: options.data_dir,
             news: Arc::new(Mutex::new(news)),
         };
-        Ok(Prepared { handle, shared, taken, quit, detection: options.detection })
+        Ok(Prepared { handle, shared, taken, quit })
     }
 
     /// The way to this engine, for another front end.
@@ -288,13 +276,12 @@ struct Prepared {
     shared: Arc<Shared>,
     taken: mpsc::Receiver<Command>,
     quit: CancellationToken,
-    detection: Detection,
 }
 
 impl Prepared {
     fn onto(self, runtime: Runtime) -> Engine {
         let (sender, ended) = std::sync::mpsc::sync_channel(1);
-        let dispatcher = Dispatcher::new(self.shared, self.detection);
+        let dispatcher = Dispatcher::new(self.shared);
         runtime.spawn(async move {
             dispatcher.run(self.taken, self.quit).await;
             // Nobody waits when the engine was dropped.
@@ -344,8 +331,11 @@ impl Handle {
     /// Another front end. `wake` is called, from any thread, when events have come; it must not block. The inbox begins
     /// with `Started` and the questions that wait.
     pub fn subscribe(&self, wake: Wake) -> Inbox {
-        let started =
-            Event::Started { settings: Box::new(self.settings.borrow().clone()), data_dir: self.data_dir.clone() };
+        let started = Event::Started {
+            settings: Box::new(self.settings.borrow().clone()),
+            data_dir: self.data_dir.clone(),
+            presets: preset_infos(),
+        };
         let mut first = vec![started];
         first.append(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner));
         let waiting = self.confirms.waiting();

@@ -38,6 +38,9 @@ pub enum Support {
 pub struct Pricing {
     pub input_per_million: f64,
     pub output_per_million: f64,
+    /// Input that the provider had in its cache; as other input when `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input_per_million: Option<f64>,
     /// ISO 4217.
     pub currency: String,
 }

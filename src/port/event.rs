@@ -10,13 +10,13 @@ use crate::ir::{
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
-use super::{ConfirmRequest, Diagnosis, Settings};
+use super::{ConfirmRequest, Diagnosis, PresetInfo, Settings};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The engine is up: the settings and where data lies.
-    Started { settings: Box<Settings>, data_dir: PathBuf },
+    /// The engine is up: the settings, where data lies, the providers that can be set up.
+    Started { settings: Box<Settings>, data_dir: PathBuf, presets: Vec<PresetInfo> },
     /// All sessions, newest first.
     SessionsListed(Vec<Session>),
     /// A session with a page of its shown branch, oldest first.

@@ -5,6 +5,7 @@ mod confirm;
 mod diagnosis;
 mod error_text;
 mod event;
+mod preset;
 mod settings;
 
 pub use command::{Command, Fallback, ImageAttachment, TurnOptions};
@@ -12,6 +13,7 @@ pub use confirm::{Answer, ConfirmRequest, RuleOffer};
 pub use diagnosis::{Diagnosis, Sentence};
 pub use error_text::error_text;
 pub use event::{Event, ModelsState, SearchHit, TurnEnd, TurnOutcome};
+pub use preset::PresetInfo;
 pub use settings::{
     GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, Theme, ToolSettings,
     WindowPlace,

@@ -14,6 +14,7 @@ mod chat;
 mod confirm;
 mod markdown;
 mod picture;
+mod provider;
 mod scene;
 mod settings;
 mod support;

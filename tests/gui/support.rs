@@ -40,6 +40,23 @@ impl Port for Played {
     }
 }
 
+/// Two of the providers that can be set up.
+fn presets() -> Vec<PresetInfo> {
+    let preset = |id: &str, name: &str, default_url: &str, needs_key| PresetInfo {
+        id: id.into(),
+        name: name.into(),
+        default_url: default_url.into(),
+        takes_key: true,
+        needs_key,
+        key_variable: String::new(),
+        key_page: String::new(),
+    };
+    vec![
+        preset("openai", "OpenAI", "https://api.openai.com/v1", true),
+        preset("openai-compatible", "OpenAI-compatible", "", false),
+    ]
+}
+
 /// The window and both ends of what it talks over.
 pub(crate) struct Stage {
     pub(crate) harness: Harness<'static, Window>,
@@ -62,7 +79,9 @@ impl Stage {
         let mut window = Window::new(options);
         window.connect(Box::new(Played { events: from_engine, commands: to_engine }));
         let data_dir = "/home/ann/.local/share/nod".into();
-        events.send(Event::Started { settings: Box::new(settings), data_dir }).expect("the window listens");
+        events
+            .send(Event::Started { settings: Box::new(settings), data_dir, presets: presets() })
+            .expect("the window listens");
         let mut is_attached = false;
         let harness = Harness::builder()
             .with_size(size)
@@ -124,7 +143,13 @@ impl Stage {
     /// What the window sent since the last call, without drafts and questions for models.
     pub(crate) fn sent(&mut self) -> Vec<Command> {
         let is_noise = |command: &Command| {
-            matches!(command, Command::SaveDraft { .. } | Command::RefreshModels { .. } | Command::CompletePath { .. })
+            matches!(
+                command,
+                Command::SaveDraft { .. }
+                    | Command::ShowModels
+                    | Command::RefreshModels { .. }
+                    | Command::CompletePath { .. }
+            )
         };
         self.commands().into_iter().filter(|command| !is_noise(command)).collect()
     }

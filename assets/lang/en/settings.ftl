@@ -38,7 +38,7 @@ settings-send-ctrl-enter = Ctrl+Enter
 settings-show-sidebar = Show the sidebar
 
 ## Models
-settings-models-line = Where answers come from.
+settings-models-line = Where answers come from. Keys are kept in the system’s keyring, never in a file.
 settings-ollama-url = Address of Ollama
 settings-ollama-running = { $count ->
     [one] running · { $count } model
@@ -48,10 +48,10 @@ settings-ollama-asking = asking…
 settings-test = Test
 settings-guide-help = no AI model · understands a few typed requests
 settings-always-there = always there
-settings-installed = On this Ollama
+settings-installed = Models
 settings-no-models = No model yet
 settings-no-models-help = Download one below; small ones work on most computers.
-settings-context-k = { $tokens }K tokens of context
+settings-context-k = { $tokens } tokens of context
 settings-context-unknown = context unknown
 settings-no-tools = no tools
 settings-pull = Download a model

@@ -38,17 +38,17 @@ settings-send-ctrl-enter = Ctrl+Enter
 settings-show-sidebar = 显示侧栏
 
 ## Models
-settings-models-line = 回答从哪里来。
+settings-models-line = 回答从哪里来。密钥存在系统钥匙串里，绝不写入文件。
 settings-ollama-url = Ollama 地址
 settings-ollama-running = 正在运行 · { $count } 个模型
 settings-ollama-asking = 正在询问…
 settings-test = 测试
 settings-guide-help = 不含 AI 模型 · 能理解几种输入的请求
 settings-always-there = 始终可用
-settings-installed = 此 Ollama 上的模型
+settings-installed = 模型
 settings-no-models = 还没有模型
 settings-no-models-help = 在下方下载一个；较小的模型适合大多数电脑。
-settings-context-k = { $tokens }K 词元上下文
+settings-context-k = { $tokens } 词元上下文
 settings-context-unknown = 上下文长度未知
 settings-no-tools = 不支持工具
 settings-pull = 下载模型

@@ -5,10 +5,10 @@ use egui::{
 };
 
 use crate::app::models::{GUIDE, OLLAMA};
-use crate::app::rows::ModelRow;
+use crate::app::rows::{ModelRow, short_count};
 use crate::app::{Intent, Panel, SettingsPage};
 use crate::ir::{Error, Support};
-use crate::lang::{Arg, Lang};
+use crate::lang::Arg;
 use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, ViewState, take_key};
 use crate::ui::sentence;
@@ -18,11 +18,11 @@ use crate::ui::widget::{IconButton, Spinner, TextField, focus_ring, line_of_text
 const WIDTH: f32 = 400.0;
 
 /// What a provider is called; its id where it has no name of ours.
-pub fn provider_name<'text>(lang: &'text Lang, id: &'text str) -> &'text str {
+pub fn provider_name<'text>(scene: &Scene<'text>, id: &'text str) -> &'text str {
     match id {
-        OLLAMA => lang.text("provider-ollama"),
-        GUIDE => lang.text("provider-guide"),
-        other => other,
+        OLLAMA => scene.lang.text("provider-ollama"),
+        GUIDE => scene.lang.text("provider-guide"),
+        other => scene.state.provider_title(other),
     }
 }
 
@@ -122,7 +122,7 @@ fn provider(ui: &mut Ui, scene: &Scene<'_>, id: &str, is_loading: bool, problem:
     ui.horizontal(|ui| {
         ui.set_height(26.0);
         ui.add_space(space::S);
-        ui.label(scene.theme.rich(provider_name(scene.lang, id), Type::MetaStrong, colors.dim));
+        ui.label(scene.theme.rich(provider_name(scene, id), Type::MetaStrong, colors.dim));
         if is_loading {
             ui.add(Spinner::new(scene.lang.text("picker-loading")).diameter(12.0));
         }
@@ -182,7 +182,7 @@ fn model(ui: &mut Ui, scene: &Scene<'_>, row: &ModelRow) -> Response {
         }
     }
     if *context_tokens > 0 && !is_guide {
-        let words = format!("{}K", context_tokens / 1024);
+        let words = short_count(*context_tokens);
         let galley = line_of_text(ui, scene.theme, &words, Type::Meta, colors.dim, 80.0);
         let x = right - space::S - galley.size().x;
         ui.painter().galley(egui::pos2(x, rect.center().y - galley.size().y / 2.0), galley, colors.dim);

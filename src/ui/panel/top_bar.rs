@@ -160,7 +160,7 @@ fn model(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let Some(session) = scene.state.current() else { return };
     let is_chosen = !session.model.is_empty();
     let is_guide = session.provider == GUIDE;
-    let provider = model_picker::provider_name(scene.lang, &session.provider);
+    let provider = model_picker::provider_name(scene, &session.provider);
     let (model, provider) = if is_guide {
         (provider.to_owned(), scene.lang.text("top-no-model").to_owned())
     } else {

@@ -10,8 +10,9 @@ use crate::lang::Arg;
 use crate::port::ModelsState;
 use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
+use crate::ui::settings::provider::preset_rows;
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{Button, ButtonKind, Spinner};
+use crate::ui::widget::{Button, ButtonKind, Spinner, menu};
 
 const WIDTH: f32 = 560.0;
 
@@ -214,21 +215,51 @@ fn ollama(ui: &mut Ui, scene: &mut Scene<'_>) {
     }
 }
 
+/// A provider that was set up and answers, or the way to one.
 fn cloud(ui: &mut Ui, scene: &mut Scene<'_>) {
     let lang = scene.lang;
+    let state = scene.state;
+    let ready = state.settings.providers.iter().find_map(|record| Some((record, state.models.best_of(&record.id)?)));
+    if let Some((record, best)) = ready {
+        let used = state.current().filter(|session| session.provider == record.id && !session.model.is_empty());
+        let is_used = used.is_some();
+        let model = used.map_or(best.id.as_str(), |session| session.model.as_str());
+        let text = lang.format(if is_used { "welcome-using" } else { "welcome-use" }, &[("model", Arg::from(model))]);
+        let count = state.models.of(&record.id).len();
+        let detail = lang.format("welcome-models", &[("count", Arg::from(count)), ("model", Arg::from(model))]);
+        let has_model = state.current().is_some_and(|session| !session.model.is_empty());
+        let kind = if has_model { ButtonKind::Secondary } else { ButtonKind::Primary };
+        let title = lang.format("welcome-provider", &[("name", Arg::from(state.provider_title(&record.id)))]);
+        let clicked = row(
+            ui,
+            scene,
+            &Row { icon: Icon::Link, is_good: true, title: &title, detail: &detail, button: Some((kind, &text)) },
+        );
+        if clicked.is_some_and(|button| button.clicked()) {
+            let intent = if is_used {
+                Intent::Open(crate::app::Panel::Models)
+            } else {
+                Intent::ChooseModel { provider: record.id.clone(), model: best.id.clone() }
+            };
+            scene.push(intent);
+        }
+        return;
+    }
     let clicked = row(
         ui,
         scene,
         &Row {
             icon: Icon::Link,
-            is_good: false,
-            title: lang.text("welcome-elsewhere"),
-            detail: lang.text("welcome-elsewhere-detail"),
-            button: Some((ButtonKind::Secondary, lang.text("welcome-address"))),
+            is_good: true,
+            title: lang.text("welcome-cloud"),
+            detail: lang.text("welcome-cloud-detail"),
+            button: Some((ButtonKind::Secondary, lang.text("welcome-key"))),
         },
     );
-    if clicked.is_some_and(|button| button.clicked()) {
-        scene.push(Intent::OpenSettings(SettingsPage::Models));
+    let Some(button) = clicked else { return };
+    let chosen = menu(&button, 280.0, |ui| preset_rows(ui, scene)).and_then(|shown| shown.inner);
+    if let Some(preset) = chosen {
+        scene.push(Intent::BeginProvider(preset));
     }
 }
 

@@ -18,8 +18,10 @@ mod about;
 mod data;
 mod general;
 mod keys;
+mod model_list;
 mod models;
 mod prompts;
+pub(super) mod provider;
 mod safety;
 mod tools;
 
@@ -30,8 +32,10 @@ const PAGE_WIDTH: f32 = 836.0;
 #[derive(Debug, Default)]
 pub struct SettingsView {
     fields: HashMap<&'static str, String>,
-    /// The model to download.
-    pull: String,
+    provider: provider::ProviderView,
+    /// The address of the proxy for all.
+    proxy: Option<String>,
+    models: model_list::ModelListView,
 }
 
 /// Draws the settings in place of the main window.

@@ -1,165 +1,44 @@
-//! Where answers come from: Ollama's address, its models and downloads, and the defaults of new chats.
+//! Where answers come from: providers with their models and downloads, the defaults of new chats, the way to the network.
 
-use egui::{Ui, vec2};
+use egui::Ui;
 use serde_json::json;
 
 use crate::app::Intent;
-use crate::app::models::{GUIDE, OLLAMA, Pull};
-use crate::app::rows::{ModelRow, bytes};
-use crate::ir::Support;
-use crate::lang::Arg;
-use crate::port::ModelsState;
-use crate::ui::icon::Icon;
+use crate::app::models::GUIDE;
+use crate::app::rows::ModelRow;
 use crate::ui::panel::model_picker::provider_name;
 use crate::ui::panel::top_bar::{THINKING, thinking_key};
 use crate::ui::scene::Scene;
-use crate::ui::sentence;
-use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Tone};
+use crate::ui::widget::{MenuRow, Select, menu_separator};
 
 use super::general::choice;
-use super::{SettingsView, dotted_row, field, group, heading, number_row, row, switch_row, title};
+use super::{SettingsView, field, group, heading, model_list, note, number_row, provider, row, switch_row, title};
 
 pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
     let lang = scene.lang;
     title(ui, scene, lang.text("settings-page-models"), lang.text("settings-models-line"));
     group(ui, scene, |ui, scene| {
-        ollama(ui, scene, view);
-        guide(ui, scene);
+        provider::ollama(ui, scene, view);
+        provider::configured(ui, scene, view);
+        provider::guide(ui, scene);
+        provider::add(ui, scene, view);
     });
     heading(ui, scene, lang.text("settings-installed"));
-    group(ui, scene, |ui, scene| installed(ui, scene, view));
+    group(ui, scene, |ui, scene| model_list::show(ui, scene, view));
+    note(ui, scene, lang.text("settings-price-note"), scene.theme.colors.dim);
     heading(ui, scene, lang.text("settings-defaults"));
     group(ui, scene, |ui, scene| defaults(ui, scene, view));
-}
-
-fn ollama(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
-    let lang = scene.lang;
-    let state = scene.state.models.providers.get(OLLAMA);
-    let count = scene.state.models.of(OLLAMA).len();
-    let (words, color, is_busy) = match state {
-        Some(ModelsState::Ready(_)) => {
-            (lang.format("settings-ollama-running", &[("count", Arg::from(count))]), scene.theme.colors.good, false)
-        }
-        Some(ModelsState::Failed(error)) => (sentence::error(lang, error), scene.theme.colors.bad, false),
-        Some(ModelsState::Loading) | None => {
-            (lang.text("settings-ollama-asking").to_owned(), scene.theme.colors.faint, true)
-        }
-    };
-    let stored = scene.state.settings.models.ollama_url.clone();
-    let theme = scene.theme;
-    let mut tests = false;
-    let (response, typed) = dotted_row(ui, theme, color, lang.text("provider-ollama"), &words, |ui| {
-        tests = ui.add(Button::secondary(lang.text("settings-test")).busy(is_busy)).clicked();
-        let name = lang.text("settings-ollama-url");
-        field(ui, view, "models.ollama_url", name, &stored, |field| field.mono().width(260.0))
-    });
-    let is_changed = typed.trim() != stored && !typed.trim().is_empty();
-    if is_changed && (response.lost_focus() || tests) {
-        scene.push(Intent::SetSetting { key: "models.ollama_url", value: json!(typed.trim()) });
-        tests = true;
-    }
-    if tests {
-        scene.push(Intent::RefreshModels(Some(OLLAMA.to_owned())));
-    }
-}
-
-fn guide(ui: &mut Ui, scene: &Scene<'_>) {
-    let lang = scene.lang;
-    let color = scene.theme.colors.good;
-    dotted_row(ui, scene.theme, color, lang.text("provider-guide"), lang.text("settings-guide-help"), |ui| {
-        ui.add(Badge::new(lang.text("settings-always-there"), Tone::Neutral))
-    });
-}
-
-fn installed(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
-    let lang = scene.lang;
-    let rows: Vec<&ModelRow> = scene
-        .rows
-        .models
-        .iter()
-        .filter(|row| match row {
-            ModelRow::Model { provider, .. } => provider == OLLAMA,
-            ModelRow::Provider { .. } => false,
-        })
-        .collect();
-    if rows.is_empty() {
-        row(ui, scene.theme, lang.text("settings-no-models"), lang.text("settings-no-models-help"), |_| ());
-    }
-    for model in rows {
-        let ModelRow::Model { name, tools, thinking, images, context_tokens, .. } = model else { continue };
-        let context = if *context_tokens > 0 {
-            let tokens = i64::try_from(*context_tokens / 1024).unwrap_or(i64::MAX);
-            lang.format("settings-context-k", &[("tokens", Arg::Number(tokens))])
-        } else {
-            lang.text("settings-context-unknown").to_owned()
-        };
-        row(ui, scene.theme, name, &context, |ui| {
-            for (support, key) in [(images, "picker-images"), (thinking, "picker-thinking"), (tools, "picker-tools")] {
-                if *support == Support::Yes {
-                    ui.add(Badge::new(lang.text(key), Tone::Neutral));
-                }
-            }
-            if *tools == Support::No {
-                ui.add(Badge::new(lang.text("settings-no-tools"), Tone::Warn));
-            }
-        });
-    }
-    let pulls: Vec<((String, String), Pull)> =
-        scene.state.models.pulls.iter().map(|(key, pull)| (key.clone(), pull.clone())).collect();
-    for ((provider, model), pull) in pulls {
-        pull_row(ui, scene, &provider, &model, &pull);
-    }
-    let theme = scene.theme;
-    let (name, help) = (lang.text("settings-pull"), lang.text("settings-pull-help"));
-    let starts = row(ui, theme, name, help, |ui| {
-        let is_empty = view.pull.trim().is_empty();
-        let clicked =
-            ui.add(Button::secondary(lang.text("settings-pull-start")).icon(Icon::Download).disabled(is_empty));
-        let field = crate::ui::widget::TextField::new(&mut view.pull, lang.text("settings-pull-field"));
-        let field = ui.add(field.hint("qwen3:8b").mono().width(200.0));
-        let by_enter = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        (clicked.clicked() || by_enter) && !is_empty
-    });
-    if starts {
-        let model = std::mem::take(&mut view.pull);
-        scene.push(Intent::PullModel { provider: OLLAMA.to_owned(), model });
-    }
-}
-
-fn pull_row(ui: &mut Ui, scene: &mut Scene<'_>, provider: &str, model: &str, pull: &Pull) {
-    let lang = scene.lang;
-    let theme = scene.theme;
-    let part = if pull.total_bytes > 0 { pull.completed_bytes as f32 / pull.total_bytes as f32 } else { 0.0 };
-    let help = match &pull.error {
-        Some(error) => sentence::error(lang, error),
-        None if pull.total_bytes > 0 => lang.format(
-            "settings-pull-progress",
-            &[("done", Arg::from(bytes(pull.completed_bytes))), ("total", Arg::from(bytes(pull.total_bytes)))],
-        ),
-        None => lang.text("settings-pull-starting").to_owned(),
-    };
-    let cancels = row(ui, theme, model, &help, |ui| {
-        let name = lang.format("settings-pull-cancel", &[("model", Arg::from(model))]);
-        let clicked = ui.add(IconButton::new(Icon::X, &name)).clicked();
-        if pull.error.is_none() {
-            let (rect, response) = ui.allocate_exact_size(vec2(160.0, 6.0), egui::Sense::hover());
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ProgressIndicator, true, help.as_str()));
-            let corner = egui::CornerRadius::same(3);
-            ui.painter().rect_filled(rect, corner, theme.colors.hover);
-            let done = egui::Rect::from_min_size(rect.min, vec2(rect.width() * part.clamp(0.0, 1.0), rect.height()));
-            ui.painter().rect_filled(done, corner, theme.colors.accent);
-        }
-        clicked
-    });
-    if cancels {
-        scene.push(Intent::CancelPull { provider: provider.to_owned(), model: model.to_owned() });
-    }
+    heading(ui, scene, lang.text("settings-network"));
+    group(ui, scene, |ui, scene| network(ui, scene, view));
 }
 
 fn defaults(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
     let lang = scene.lang;
     let models = scene.state.settings.models.clone();
-    default_model(ui, scene);
+    let (name, none) = (lang.text("settings-default-model"), lang.text("settings-default-none"));
+    model_row(ui, scene, name, "", none, DEFAULT);
+    let (name, help) = (lang.text("settings-fallback"), lang.text("settings-fallback-help"));
+    model_row(ui, scene, name, help, lang.text("settings-fallback-none"), FALLBACK);
     number_row(
         ui,
         scene,
@@ -203,34 +82,76 @@ fn defaults(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
     number_row(ui, scene, view, "models.max_rounds", name, help, u64::from(models.max_rounds), 1..=100);
 }
 
-fn default_model(ui: &mut Ui, scene: &mut Scene<'_>) {
+/// The settings that hold a provider and a model.
+type ModelKeys = (&'static str, &'static str);
+const DEFAULT: ModelKeys = ("models.default_provider", "models.default_model");
+const FALLBACK: ModelKeys = ("models.fallback_provider", "models.fallback_model");
+
+/// A row in which a model of any provider is chosen, or none where that means something.
+fn model_row(ui: &mut Ui, scene: &mut Scene<'_>, name: &str, help: &str, none: &str, keys: ModelKeys) {
     let lang = scene.lang;
     let settings = &scene.state.settings.models;
-    let shown = if settings.default_model.is_empty() {
-        lang.text("settings-default-none").to_owned()
+    let (provider, model) = if keys == FALLBACK {
+        (&settings.fallback_provider, &settings.fallback_model)
     } else {
-        format!("{} · {}", settings.default_model, provider_name(lang, &settings.default_provider))
+        (&settings.default_provider, &settings.default_model)
     };
-    let name = lang.text("settings-default-model");
-    let chosen = row(ui, scene.theme, name, "", |ui| {
+    let shown =
+        if model.is_empty() { none.to_owned() } else { format!("{model} · {}", provider_name(scene, provider)) };
+    let chosen = row(ui, scene.theme, name, help, |ui| {
         let (_, chosen) = Select::new(&shown, name).width(260.0).show(ui, |ui| {
             let mut chosen = None;
-            for row in &scene.rows.models {
-                if let ModelRow::Model { provider, id, name, .. } = row {
-                    let is_current = *id == settings.default_model && *provider == settings.default_provider;
-                    let shown = if provider == GUIDE { lang.text("picker-guide") } else { name };
-                    let row = MenuRow::new(shown).detail(provider_name(lang, provider)).checked(is_current);
-                    if ui.add(row).clicked() {
-                        chosen = Some((provider.clone(), id.clone()));
+            if keys == FALLBACK {
+                if ui.add(MenuRow::new(none).checked(model.is_empty())).clicked() {
+                    chosen = Some((String::new(), String::new()));
+                }
+                menu_separator(ui);
+            }
+            egui::ScrollArea::vertical().max_height(320.0).auto_shrink([false, true]).show(ui, |ui| {
+                for row in &scene.rows.models {
+                    if let ModelRow::Model { provider: of, id, name, .. } = row {
+                        let is_current = id == model && of == provider;
+                        let shown = if of == GUIDE { lang.text("picker-guide") } else { name };
+                        let row = MenuRow::new(shown).detail(provider_name(scene, of)).checked(is_current);
+                        if ui.add(row).clicked() {
+                            chosen = Some((of.clone(), id.clone()));
+                        }
                     }
                 }
-            }
+            });
             chosen
         });
         chosen.flatten()
     });
     if let Some((provider, model)) = chosen {
-        scene.push(Intent::SetSetting { key: "models.default_provider", value: json!(provider) });
-        scene.push(Intent::SetSetting { key: "models.default_model", value: json!(model) });
+        scene.push(Intent::SetSetting { key: keys.0, value: json!(provider) });
+        scene.push(Intent::SetSetting { key: keys.1, value: json!(model) });
+    }
+}
+
+fn network(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
+    let lang = scene.lang;
+    let models = scene.state.settings.models.clone();
+    let theme = scene.theme;
+    let proxy = &models.proxy;
+    let typed = view.proxy.get_or_insert_with(|| provider::address_of(Some(proxy)));
+    if let Some(provider::ProxyWish::This(proxy)) =
+        provider::proxy_rows(ui, scene, typed, Some(proxy), provider::Inherit::Never)
+    {
+        scene.push(Intent::SetSetting { key: "models.proxy", value: json!(proxy) });
+    }
+    let (name, help) = (lang.text("settings-ca-file"), lang.text("settings-ca-file-help"));
+    let (response, typed) = row(ui, theme, name, help, |ui| {
+        field(ui, view, "models.ca_file", name, &models.ca_file, |field| field.mono().width(320.0))
+    });
+    if response.lost_focus() && typed.trim() != models.ca_file {
+        scene.push(Intent::SetSetting { key: "models.ca_file", value: json!(typed.trim()) });
+    }
+    for (key, text, value) in [
+        ("models.connect_timeout_s", "settings-connect-timeout", models.connect_timeout_s),
+        ("models.first_byte_timeout_s", "settings-first-byte-timeout", models.first_byte_timeout_s),
+        ("models.idle_timeout_s", "settings-idle-timeout", models.idle_timeout_s),
+    ] {
+        number_row(ui, scene, view, key, lang.text(text), "", u64::from(value), 1..=86_400);
     }
 }

@@ -118,6 +118,13 @@ impl Widget for TextField<'_> {
             edit = edit.id(id);
         }
         let response = child.add(edit).accessible_name(self.name);
+        if self.is_password
+            && let Some(mut state) = TextEdit::load_state(ui.ctx(), response.id)
+        {
+            // What was typed is not to be had back with Ctrl+Z.
+            state.clear_undoer();
+            TextEdit::store_state(ui.ctx(), response.id, state);
+        }
         let (stroke, width) = if self.is_wrong {
             (colors.bad, size::LINE)
         } else if response.has_focus() {
