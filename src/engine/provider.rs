@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::ir::{Clock, Error, ErrorCode, KeyPlace, ProviderRecord};
 use crate::port::Settings;
-use crate::provider::http::{Network, TimeLimits};
+use crate::provider::http::Network;
 use crate::provider::{
     KeyUse, Preset, Provider, ProviderConfig, ProviderKind, SecretKey, address, catalog, connect, preset,
 };
@@ -206,16 +206,13 @@ fn is_remote(record: &ProviderRecord, preset: &Preset, settings: &Settings) -> O
 pub(super) fn network(record: &ProviderRecord, settings: &Settings) -> Network {
     let models = &settings.models;
     let ca_file = record.ca_file.as_ref().or(Some(&models.ca_file)).filter(|path| !path.is_empty());
-    let seconds = |seconds: u32| Duration::from_secs(seconds.max(1).into());
+    let seconds = |seconds: u32| (seconds > 0).then(|| Duration::from_secs(seconds.into()));
     Network {
         proxy: record.proxy.clone().unwrap_or_else(|| models.proxy.clone()),
         ca_file: ca_file.map(PathBuf::from),
-        limits: TimeLimits {
-            connect: seconds(models.connect_timeout_s),
-            first_byte: seconds(models.first_byte_timeout_s),
-            idle: seconds(models.idle_timeout_s),
-            ..TimeLimits::LOCAL
-        },
+        connect: seconds(models.connect_timeout_s),
+        first_byte: seconds(models.first_byte_timeout_s),
+        idle: seconds(models.idle_timeout_s),
     }
 }
 

@@ -128,11 +128,11 @@ pub struct ModelSettings {
     pub proxy: Proxy,
     /// A file with certificate authorities to trust besides the system's own, as PEM; empty for none.
     pub ca_file: String,
-    /// How long a connection may take, in seconds.
+    /// How long a connection may take, in seconds; 0 for what is usual for where the server is.
     pub connect_timeout_s: u32,
-    /// How long a server may take until its answer begins, in seconds. Loading a model comes before it.
+    /// How long a server may take until its answer begins, in seconds; 0 as above. Loading a model comes before it.
     pub first_byte_timeout_s: u32,
-    /// How long an answer may pause, in seconds.
+    /// How long an answer may pause, in seconds; 0 as above.
     pub idle_timeout_s: u32,
     /// What models cost where the person knows better: by `provider/model`, as `inputPerMillion`, `outputPerMillion` and
     /// `currency`.
@@ -158,9 +158,9 @@ impl Default for ModelSettings {
             system_prompt: String::new(),
             proxy: Proxy::System,
             ca_file: String::new(),
-            connect_timeout_s: 10,
-            first_byte_timeout_s: 1200,
-            idle_timeout_s: 300,
+            connect_timeout_s: 0,
+            first_byte_timeout_s: 0,
+            idle_timeout_s: 0,
             prices: BTreeMap::new(),
         }
     }

@@ -141,3 +141,4 @@ settings-ca-file-help = A PEM file to trust besides the system’s own (SSL_CERT
 settings-connect-timeout = Most seconds for a connection
 settings-first-byte-timeout = Most seconds until an answer begins
 settings-idle-timeout = Most seconds that an answer may pause
+settings-timeout-help = 0: what is usual for where the server is.

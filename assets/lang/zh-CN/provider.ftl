@@ -141,3 +141,4 @@ settings-ca-file-help = 除系统自带的以外还要信任的 PEM 文件（SSL
 settings-connect-timeout = 建立连接最多等待的秒数
 settings-first-byte-timeout = 开始回答前最多等待的秒数
 settings-idle-timeout = 回答中最多停顿的秒数
+settings-timeout-help = 0：按服务器所在位置采用常用值。

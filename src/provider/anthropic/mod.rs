@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 
 use super::answer::{Answer, Ending, Listener};
 use super::body::{Body, Part};
-use super::http::{Http, Reach, Redirects, Reply, TimeLimits};
+use super::http::{Http, Redirects, Reply, TimeLimits};
 use super::reader::{Reader, pump};
 use super::{Provider, ProviderConfig, PullProgress};
 use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
@@ -55,14 +55,11 @@ impl Anthropic {
     /// A client for the server that the configuration names.
     pub(super) fn new(config: ProviderConfig, clock: Clock) -> Result<Self, Error> {
         let address = address::parse(&config.base_url).map_err(|error| error.from_provider(&config.id))?;
-        let limits = match address.reach() {
-            Reach::Loopback | Reach::Lan => TimeLimits::LOCAL,
-            Reach::Public => TimeLimits::REMOTE,
-        };
+        let limits = config.network.limits(address.reach());
         let host = address.url().host_str().unwrap_or_default().to_ascii_lowercase();
         let is_agnes = config.id.starts_with("agnes") || host.contains("agnes-ai");
         let headers = headers(&config, host == "api.anthropic.com").map_err(|error| error.from_provider(&config.id))?;
-        let http = Http::new(&address, limits.connect, Redirects::SameOrigin)?.with_headers(headers);
+        let http = Http::through(&config.network, &address, Redirects::SameOrigin)?.with_headers(headers);
         let signed_thinking = if is_agnes { SignedThinking::Unneeded } else { SignedThinking::Needed };
         let is_remote = config.is_remote.unwrap_or(!http.is_on_this_machine());
         Ok(Self { id: config.id, http, limits, signed_thinking, is_remote, clock })

@@ -61,8 +61,7 @@ impl Http {
     /// # Errors
     /// When TLS cannot be set up.
     pub fn new(address: &Address, connect: Duration, redirects: Redirects) -> Result<Self, HttpError> {
-        let limits = TimeLimits { connect, ..TimeLimits::LOCAL };
-        Self::through(&Network { limits, ..Network::default() }, address, redirects)
+        Self::through(&Network { connect: Some(connect), ..Network::default() }, address, redirects)
     }
 
     /// A client for `address` that reaches it as `network` says.
@@ -77,7 +76,7 @@ impl Http {
         let owner = Owner::of_task();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("nod/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(network.limits.connect)
+            .connect_timeout(network.limits(address.reach()).connect)
             .http1_max_headers(HEADER_LIMIT)
             .referer(false)
             .redirect(redirect_policy(redirects, owner.clone()))

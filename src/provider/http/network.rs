@@ -2,32 +2,43 @@
 //! may take. This machine and the local network are never reached through a proxy.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use super::TimeLimits;
 use super::problem::HttpProblem;
+use super::{Reach, TimeLimits};
 use crate::ir::Proxy;
 
 /// Largest file of certificates, in bytes.
 const LARGEST_CA_FILE: u64 = 4 * 1024 * 1024;
 
 /// How servers are reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Network {
     /// Through whom, beyond the local network.
     pub proxy: Proxy,
     /// Certificate authorities to trust besides the system's own (which `SSL_CERT_FILE` changes), as PEM.
     pub ca_file: Option<PathBuf>,
-    /// How long each step of an answer may take.
-    pub limits: TimeLimits,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self { proxy: Proxy::System, ca_file: None, limits: TimeLimits::LOCAL }
-    }
+    /// How long a connection, the wait for an answer and a pause in it may take, where the person says so.
+    pub connect: Option<Duration>,
+    pub first_byte: Option<Duration>,
+    pub idle: Option<Duration>,
 }
 
 impl Network {
+    /// How long each step of an answer may take: as the person says, else as is usual for where the server is.
+    pub fn limits(&self, reach: Reach) -> TimeLimits {
+        let usual = match reach {
+            Reach::Loopback | Reach::Lan => TimeLimits::LOCAL,
+            Reach::Public => TimeLimits::REMOTE,
+        };
+        TimeLimits {
+            connect: self.connect.unwrap_or(usual.connect),
+            first_byte: self.first_byte.unwrap_or(usual.first_byte),
+            idle: self.idle.unwrap_or(usual.idle),
+            ..usual
+        }
+    }
+
     /// The certificates of the file.
     pub(super) fn certificates(&self) -> Result<Vec<reqwest::Certificate>, HttpProblem> {
         let Some(path) = &self.ca_file else { return Ok(Vec::new()) };

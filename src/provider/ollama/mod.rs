@@ -58,6 +58,7 @@ impl Ollama {
     /// A client for the server that the configuration names.
     pub(super) fn new(config: ProviderConfig, clock: Clock) -> Result<Self, Error> {
         let address = address::parse(&config.base_url).map_err(|error| error.from_provider(&config.id))?;
+        let limits = config.network.limits(address.reach());
         let http = Http::through(&config.network, &address, Redirects::SameOrigin)?;
         Ok(Self {
             id: config.id,
@@ -66,7 +67,7 @@ impl Ollama {
             keep_alive: config.keep_alive,
             is_remote: config.is_remote,
             clock,
-            limits: config.network.limits,
+            limits,
             images: image::Fetched::default(),
         })
     }

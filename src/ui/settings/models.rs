@@ -152,6 +152,15 @@ fn network(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
         ("models.first_byte_timeout_s", "settings-first-byte-timeout", models.first_byte_timeout_s),
         ("models.idle_timeout_s", "settings-idle-timeout", models.idle_timeout_s),
     ] {
-        number_row(ui, scene, view, key, lang.text(text), "", u64::from(value), 1..=86_400);
+        number_row(
+            ui,
+            scene,
+            view,
+            key,
+            lang.text(text),
+            lang.text("settings-timeout-help"),
+            u64::from(value),
+            0..=86_400,
+        );
     }
 }
