@@ -82,6 +82,7 @@ mod tests {
             timestamp: UnixMs(1),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         }
     }
 

@@ -354,6 +354,7 @@ mod tests {
             timestamp: UnixMs(0),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         }
     }
 

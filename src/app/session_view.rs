@@ -553,6 +553,7 @@ mod tests {
                 timestamp: UnixMs(0),
                 raw_args: None,
                 parse_error: None,
+                marks: Vec::new(),
             },
             session: SessionId::new("s"),
             message: Some(MessageId::new("a")),

@@ -72,6 +72,7 @@ pub(super) fn question(id: &str) -> ConfirmRequest {
             timestamp: UnixMs(0),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         },
         access: Access::Write,
         risk: RiskLevel::Medium,

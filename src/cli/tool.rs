@@ -46,6 +46,7 @@ pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut
         timestamp: session.created_at,
         raw_args: Some(raw),
         parse_error: None,
+        marks: Vec::new(),
     };
     let id = call.id.clone();
     let session_id = session.id.clone();

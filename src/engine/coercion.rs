@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::ir::ToolCall;
+use crate::ir::{CallMark, ToolCall};
 use crate::tool::Tool;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, coerce, coerce_text, parse_strict, validate};
 
@@ -34,6 +34,7 @@ pub(super) fn coerce_call(call: &mut ToolCall, tools: &[Arc<dyn Tool>]) {
         call.raw_args.get_or_insert(before);
         call.args = args;
         call.parse_error = None;
+        call.marks.push(CallMark::Adjusted);
     }
 }
 

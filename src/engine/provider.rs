@@ -84,6 +84,7 @@ impl ProviderSource for ConfiguredProviders {
                 api_key,
                 dialect: preset.id.to_owned(),
                 is_remote: is_remote(&record, preset, settings),
+                text_call_models: settings.models.text_call_models.clone(),
                 num_ctx: settings.models.num_ctx,
                 keep_alive: settings.models.keep_alive.clone(),
                 network: network(&record, settings),

@@ -46,7 +46,7 @@ pub use session::{ConfirmMode, Session, ThinkingLevel};
 pub use state::State;
 pub use stream::{Accumulator, OrderFault, StreamBody, StreamEvent, StreamSequencer, ToolCallDelta};
 pub use strict_json::strict_json;
-pub use tool::{Access, RiskLevel, ToolCall, ToolCategory, ToolDef, ToolResult};
+pub use tool::{Access, CallMark, RiskLevel, ToolCall, ToolCategory, ToolDef, ToolResult};
 
 /// Version of this vocabulary, written into exports.
 pub const IR_VERSION: &str = "1.0";

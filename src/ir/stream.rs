@@ -251,6 +251,7 @@ mod tests {
             timestamp: UnixMs(7),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         }
     }
 

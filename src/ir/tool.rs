@@ -87,6 +87,21 @@ pub struct ToolCall {
     /// Why the arguments did not parse; such a call is answered, never run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
+    /// What was done to the model's text before it became this call; the card says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<CallMark>,
+}
+
+/// What was done to a model's text before it became a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallMark {
+    /// Its arguments did not fit the schema and were changed where the schema says how.
+    Adjusted,
+    /// Its arguments were not JSON and were mended where they could mean only one thing.
+    Repaired,
+    /// The model printed it as text instead of calling.
+    Printed,
 }
 
 /// What a call gave.
@@ -142,6 +157,7 @@ mod tests {
             "timestamp": 5,
             "rawArgs": "{\"path\":\"a\"",
             "parseError": "EOF",
+            "marks": ["repaired", "adjusted"],
         }));
         assert_eq!(call.parse_error.as_deref(), Some("EOF"));
         let least: ToolCall = serde_json::from_value(json!({"id": "c", "name": "ls"})).unwrap();
@@ -167,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_risks_and_accesses_have_the_standards_words() {
+    fn categories_risks_accesses_and_marks_have_the_standards_words() {
         words(&[
             ("filesystem", ToolCategory::Filesystem),
             ("search", ToolCategory::Search),
@@ -185,6 +201,7 @@ mod tests {
             ("high", RiskLevel::High),
             ("critical", RiskLevel::Critical),
         ]);
+        words(&[("adjusted", CallMark::Adjusted), ("repaired", CallMark::Repaired), ("printed", CallMark::Printed)]);
         words(&[
             ("read", Access::Read),
             ("write", Access::Write),

@@ -137,6 +137,9 @@ pub struct ModelSettings {
     /// What models cost where the person knows better: by `provider/model`, as `inputPerMillion`, `outputPerMillion` and
     /// `currency`.
     pub prices: BTreeMap<String, Pricing>,
+    /// Models without native calling, whose calls are read from what they print; `*` at the end of a name stands for any
+    /// rest.
+    pub text_call_models: Vec<String>,
 }
 
 impl Default for ModelSettings {
@@ -162,6 +165,7 @@ impl Default for ModelSettings {
             first_byte_timeout_s: 0,
             idle_timeout_s: 0,
             prices: BTreeMap::new(),
+            text_call_models: Vec::new(),
         }
     }
 }

@@ -136,6 +136,7 @@ mod tests {
                     timestamp: UnixMs(5),
                     raw_args: None,
                     parse_error: None,
+                    marks: Vec::new(),
                 })
                 .collect(),
         );

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod arguments;
+pub mod assembly;
 pub mod body;
 pub mod framing;
 pub mod history;
@@ -12,14 +13,19 @@ pub mod http;
 pub mod preset;
 pub mod probe;
 pub mod reader;
+pub mod repair;
 pub mod retry;
 pub mod scripted;
+pub mod text_call;
+pub mod think_tag;
+pub mod tool_name;
 
 mod anthropic;
 mod call_name;
 mod data_uri;
 mod guide;
 mod ollama;
+mod openai;
 
 use std::sync::Arc;
 
@@ -94,6 +100,9 @@ pub struct ProviderConfig {
     pub api_key: Option<SecretKey>,
     /// OpenAI-compatible: which vendor's habits it has, by the id of a preset; empty for what the address says.
     pub dialect: String,
+    /// OpenAI-compatible: models without native calling, whose calls are read from what they print; `*` at the end of a
+    /// name stands for any rest.
+    pub text_call_models: Vec<String>,
     /// More headers of the person's own: name and value. A value may be a secret, so none is shown.
     pub headers: Vec<(String, SecretKey)>,
     /// Whether it counts as another machine, where the address does not say it: a tunnel, a relay.
@@ -115,6 +124,7 @@ impl ProviderConfig {
             base_url: base_url.into(),
             api_key: None,
             dialect: String::new(),
+            text_call_models: Vec::new(),
             headers: Vec::new(),
             is_remote: None,
             num_ctx: 0,
@@ -144,9 +154,8 @@ pub enum ProviderKind {
 pub fn address(kind: ProviderKind, base_url: &str) -> Result<http::Address, Error> {
     match kind {
         ProviderKind::Ollama => ollama::address(base_url),
-        ProviderKind::OpenAiCompatible | ProviderKind::Anthropic | ProviderKind::Guide => {
-            Ok(http::base_address(base_url)?)
-        }
+        ProviderKind::OpenAiCompatible => openai::address(base_url),
+        ProviderKind::Anthropic | ProviderKind::Guide => Ok(http::base_address(base_url)?),
     }
 }
 
@@ -157,10 +166,8 @@ pub fn address(kind: ProviderKind, base_url: &str) -> Result<http::Address, Erro
 pub fn connect(config: ProviderConfig, clock: Clock) -> Result<Arc<dyn Provider>, Error> {
     match config.kind {
         ProviderKind::Ollama => Ok(Arc::new(ollama::Ollama::new(config, clock)?)),
+        ProviderKind::OpenAiCompatible => Ok(Arc::new(openai::OpenAi::new(config, clock)?)),
         ProviderKind::Anthropic => Ok(Arc::new(anthropic::Anthropic::new(config, clock)?)),
-        ProviderKind::OpenAiCompatible => {
-            Err(Error::new(crate::ir::ErrorCode::Unknown, "This format is not built in yet.").from_provider(config.id))
-        }
         ProviderKind::Guide => Ok(Arc::new(guide::Guide::new(config.id, clock))),
     }
 }

@@ -186,6 +186,7 @@ impl Scripted {
                         timestamp: answer.now(),
                         raw_args: None,
                         parse_error: None,
+                        marks: Vec::new(),
                     };
                     StreamBody::ToolCallComplete { tool_call }
                 }

@@ -60,6 +60,7 @@ pub(super) fn call(session: &str, id: &str, message: Option<&str>, status: CallS
             timestamp: UnixMs(100),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         },
         session: SessionId::new(session),
         message: message.map(MessageId::new),

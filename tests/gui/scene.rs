@@ -135,6 +135,7 @@ pub(crate) fn call(id: &str, message: &str, name: &str, status: CallStatus, prev
             timestamp: UnixMs(0),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         },
         session: SessionId::new("s"),
         message: Some(MessageId::new(message)),

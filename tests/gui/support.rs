@@ -262,6 +262,7 @@ pub(crate) fn question(id: &str, content: &str) -> ConfirmRequest {
             timestamp: UnixMs(START),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         },
         access: Access::Write,
         risk: RiskLevel::Medium,

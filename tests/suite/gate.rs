@@ -312,6 +312,7 @@ fn arguments_that_cannot_be_read_are_a_failed_call_that_the_model_may_repeat() {
         timestamp: UnixMs(0),
         raw_args: Some(r#"{"path": "a.t"#.into()),
         parse_error: Some("EOF while parsing a string".into()),
+        marks: Vec::new(),
     };
     let mut desk = Desk::new(vec![vec![Step::RawCall(broken)], vec![read("a.txt")], vec![Step::text("ok")]]);
     desk.write("a.txt", "x");

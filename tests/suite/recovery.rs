@@ -210,6 +210,7 @@ async fn leave_a_running_call(data: &Path, session: &nod::ir::SessionId) {
         timestamp: UnixMs(1),
         raw_args: None,
         parse_error: None,
+        marks: Vec::new(),
     };
     let mut message = Message::text(Role::Assistant, "counting", UnixMs(1));
     message.tool_calls = Some(vec![call.clone()]);

@@ -3,6 +3,7 @@
 //! - `request.json`: a request of the internal representation,
 //! - `response.…`: the bytes of the answer,
 //! - `setup.json`, where the case is not the usual one: `provider` (an id of the catalogue), `model`, `status`, `headers`,
+//!   `textCallModels`,
 //! - `expected.json`: the body that was sent, the event bodies, and the response or the error.
 //!
 //! With `NOD_WRITE_FIXTURES` set, what is read now becomes what is expected: look at the difference before you keep it.
@@ -29,6 +30,8 @@ struct Setup {
     status: Option<u16>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
+    #[serde(default, rename = "textCallModels")]
+    text_call_models: Vec<String>,
 }
 
 struct Case {
@@ -48,6 +51,7 @@ struct Format {
 }
 
 const OLLAMA: Format = Format { folder: "ollama", provider: "ollama", model: "qwen3:8b" };
+const OPENAI: Format = Format { folder: "openai", provider: "deepseek", model: "deepseek-chat" };
 const ANTHROPIC: Format = Format { folder: "anthropic", provider: "anthropic", model: "claude-sonnet-4-5" };
 
 fn cases(format: &Format) -> Vec<Case> {
@@ -94,6 +98,7 @@ impl<'a> Stage<'a> {
         let config = ProviderConfig {
             api_key: SecretKey::new("sk-planted"),
             dialect: id.into(),
+            text_call_models: case.setup.text_call_models.clone(),
             num_ctx: 24_576,
             keep_alive: "5m".into(),
             ..ProviderConfig::new(id, preset(id).unwrap().kind, server.url())
@@ -127,8 +132,16 @@ fn rewrite(case: &Case, expected: &Value) {
     std::fs::write(case.folder.join("expected.json"), format!("{expected:#}\n")).unwrap();
 }
 
-/// Reads every case whole, line by line as a server that streams sends it, byte by byte, and cut in two at every byte.
-async fn replay(format: &Format) {
+/// Where an answer is cut in two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cuts {
+    AtEveryByte,
+    /// Every place is tried beside the decoder itself.
+    Elsewhere,
+}
+
+/// Reads every case whole, line by line as a server that streams sends it, byte by byte, and cut in two.
+async fn replay(format: &Format, cuts: Cuts) {
     for case in &cases(format) {
         let stage = Stage::new(format, case);
         let bytes = |part: &[u8]| Piece::Bytes(part.to_vec());
@@ -142,6 +155,9 @@ async fn replay(format: &Format) {
         assert_eq!(stage.play(lines).await, case.expected, "{} line by line", case.name);
         let single = case.response.chunks(1).map(bytes).collect();
         assert_eq!(stage.play(single).await, case.expected, "{} byte by byte", case.name);
+        if cuts == Cuts::Elsewhere {
+            continue;
+        }
         for cut in 1..case.response.len() {
             let (first, second) = case.response.split_at(cut);
             let found = stage.play(vec![bytes(first), bytes(second)]).await;
@@ -152,12 +168,17 @@ async fn replay(format: &Format) {
 
 #[tokio::test]
 async fn every_recorded_answer_of_ollama_is_read_the_same_however_it_is_cut() {
-    replay(&OLLAMA).await;
+    replay(&OLLAMA, Cuts::AtEveryByte).await;
 }
 
 #[tokio::test]
 async fn every_recorded_answer_of_anthropic_is_read_the_same_however_it_is_cut() {
-    replay(&ANTHROPIC).await;
+    replay(&ANTHROPIC, Cuts::AtEveryByte).await;
+}
+
+#[tokio::test]
+async fn every_recorded_answer_of_the_openai_format_is_read_the_same_however_it_comes() {
+    replay(&OPENAI, Cuts::Elsewhere).await;
 }
 
 /// Beginning, one delta, end of a stream.
@@ -205,4 +226,11 @@ async fn three_thousand_events_a_second_of_anthropic_all_arrive() {
     };
     let head = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n";
     rush(&ANTHROPIC, (head, delta, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")).await;
+}
+
+#[tokio::test]
+async fn three_thousand_events_a_second_of_the_openai_format_all_arrive() {
+    let delta = |number| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{number} \"}}}}]}}\n\n");
+    let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    rush(&OPENAI, ("", delta, end)).await;
 }

@@ -72,6 +72,7 @@ fn call(id: &str, message: &str, status: CallStatus) -> CallRecord {
             timestamp: UnixMs(2),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         },
         session: SessionId::new("s"),
         message: Some(MessageId::new(message)),

@@ -342,6 +342,7 @@ impl Call {
         ToolCall {
             id: self.id,
             name: self.name,
+            marks: arguments.marks(),
             args: arguments.args,
             iteration: request.meta.iteration,
             timestamp: now,

@@ -275,6 +275,7 @@ mod tests {
             timestamp: UnixMs(0),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         };
         let result = ToolResult {
             tool_call_id: CallId::new("c"),

@@ -106,6 +106,7 @@ impl Guide {
             timestamp: answer.now(),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         };
         answer.push(StreamBody::ToolCallComplete { tool_call }).await?;
         Ok(FinishReason::ToolCalls)

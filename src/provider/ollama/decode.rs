@@ -138,6 +138,7 @@ impl<'a> Decoder<'a> {
                     tool_call: ToolCall {
                         id: slot.id,
                         name: slot.name,
+                        marks: slot.arguments.marks(),
                         args: slot.arguments.args,
                         iteration: self.request.meta.iteration,
                         timestamp: now,
@@ -215,6 +216,7 @@ impl<'a> Decoder<'a> {
                 args: Value::Object(Map::new()),
                 raw: Some(mistake.raw),
                 error: Some(mistake.problem),
+                is_repaired: false,
             },
             line: self.line,
         });

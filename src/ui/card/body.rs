@@ -470,6 +470,7 @@ mod tests {
             timestamp: UnixMs(0),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         };
         let record = CallRecord {
             call,

@@ -358,6 +358,7 @@ impl Bench {
             timestamp: UnixMs(0),
             raw_args: Some(args),
             parse_error: None,
+            marks: Vec::new(),
         };
         self.desk.send(Command::RunTool { session: Box::new(session), call, options: TurnOptions::default() });
         let mut asked = Vec::new();

@@ -317,6 +317,7 @@ impl Desk {
             timestamp: UnixMs(0),
             raw_args: Some(args.to_owned()),
             parse_error: None,
+            marks: Vec::new(),
         };
         self.send(Command::RunTool { session: Box::new(session), call, options });
         loop {

@@ -1,0 +1,619 @@
+//! Fragments of streamed calls to whole calls. Pure: no wire format, no IO; whatever comes, it neither panics nor grows
+//! without end.
+//!
+//! Servers differ in everything: indexes are missing, all 0 or sparse; ids are repeated, empty or the same for two calls;
+//! names come whole, in pieces or again with every fragment; arguments come as text, as objects, or as everything so far.
+//! What is one call and what is another is decided here, and nowhere else.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::ir::strict_json;
+
+/// Most calls in one answer.
+const CALL_LIMIT: usize = 512;
+/// Most bytes of arguments in one answer.
+const BYTE_LIMIT: usize = 24 * 1024 * 1024;
+/// Longest name, in bytes.
+const NAME_LIMIT: usize = 256;
+
+/// A piece of a call, as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fragment<'a> {
+    /// The call's place, where the server says it.
+    pub index: Option<i64>,
+    /// Its id; empty when the piece carries none.
+    pub id: &'a str,
+    /// Its name, or a piece of it; empty when the piece carries none.
+    pub name: &'a str,
+    /// Its arguments.
+    pub arguments: Piece<'a>,
+}
+
+/// A piece of a call's arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Piece<'a> {
+    /// None in this fragment.
+    #[default]
+    Nothing,
+    /// More of their text.
+    Text(&'a str),
+    /// An object as JSON, where a server sends no text.
+    Object(&'a str),
+}
+
+/// A call put together, its arguments still text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assembled {
+    /// Its place by first sight, as `Assembler::push` gave it.
+    pub slot: usize,
+    /// What the server called it; maybe empty, maybe not unique.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its arguments, as they came.
+    pub arguments: String,
+}
+
+/// Too much for one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the model's calls are larger than {BYTE_LIMIT} bytes or more than {CALL_LIMIT}")]
+pub struct TooMuch;
+
+/// Puts the calls of one answer together.
+#[derive(Debug, Default)]
+pub struct Assembler<'a> {
+    /// Names of the tools that there are, as the server was told them.
+    known: Vec<Cow<'a, str>>,
+    slots: Vec<Slot>,
+    /// Which slot an index means now.
+    by_index: Vec<(i64, usize)>,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    id: String,
+    name: String,
+    arguments: String,
+    /// The arguments, if every piece was all of them so far.
+    resent: Option<String>,
+    /// Opened only because a whole call was followed by a name: maybe a mere echo of it.
+    may_be_echo: bool,
+}
+
+impl<'a> Assembler<'a> {
+    /// For the tools of these names.
+    pub fn new(known: Vec<Cow<'a, str>>) -> Self {
+        Self { known, ..Self::default() }
+    }
+
+    /// Whether nothing came yet.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Takes a piece in and says which call it belongs to, by first sight from 0.
+    ///
+    /// # Errors
+    /// When there are too many calls or too many bytes.
+    pub fn push(&mut self, piece: Fragment<'_>) -> Result<usize, TooMuch> {
+        let (Piece::Text(text) | Piece::Object(text)) = piece.arguments else {
+            return self.place(&piece, "");
+        };
+        self.bytes = self.bytes.saturating_add(text.len());
+        if self.bytes > BYTE_LIMIT {
+            return Err(TooMuch);
+        }
+        self.place(&piece, text)
+    }
+
+    /// The calls, in the order of first sight. Those that never got a name are left out.
+    pub fn finish(self) -> Vec<Assembled> {
+        let mut calls: Vec<Assembled> = Vec::with_capacity(self.slots.len());
+        for (at, slot) in self.slots.into_iter().enumerate() {
+            let name = clean(&slot.name).to_owned();
+            if name.is_empty() {
+                tracing::warn!(bytes = slot.arguments.len(), "a call without a name is left out");
+                continue;
+            }
+            let is_echo = slot.may_be_echo && slot.arguments.trim().is_empty();
+            if is_echo && calls.last().is_some_and(|last| last.name == name) {
+                continue;
+            }
+            let arguments = match slot.resent {
+                Some(resent) if !is_complete(&slot.arguments) && is_complete(&resent) => resent,
+                Some(_) | None => slot.arguments,
+            };
+            calls.push(Assembled { slot: at, id: slot.id, name, arguments });
+        }
+        calls
+    }
+
+    fn place(&mut self, piece: &Fragment<'_>, text: &str) -> Result<usize, TooMuch> {
+        let at = match self.find(piece, text) {
+            Found::Slot(at) => at,
+            Found::New { may_be_echo } => {
+                if self.slots.len() >= CALL_LIMIT {
+                    return Err(TooMuch);
+                }
+                self.slots.push(Slot { may_be_echo, ..Slot::default() });
+                self.slots.len() - 1
+            }
+        };
+        if let Some(index) = piece.index {
+            match self.by_index.iter_mut().find(|(known, _)| *known == index) {
+                Some((_, slot)) => *slot = at,
+                None => self.by_index.push((index, at)),
+            }
+        }
+        let known = &self.known;
+        if let Some(slot) = self.slots.get_mut(at) {
+            if slot.id.is_empty() {
+                piece.id.clone_into(&mut slot.id);
+            }
+            slot.take_name(piece.name, known);
+            slot.take_arguments(piece.arguments);
+        }
+        Ok(at)
+    }
+
+    fn find(&self, piece: &Fragment<'_>, text: &str) -> Found {
+        let is_known_index = piece.index.and_then(|index| self.by_index.iter().find(|(known, _)| *known == index));
+        if let Some((at, slot)) = is_known_index.and_then(|(_, at)| Some((*at, self.slots.get(*at)?))) {
+            if !piece.id.is_empty() && !slot.id.is_empty() && piece.id != slot.id {
+                // Some servers make up a new id for every fragment: one without a name cannot be a call of its own while
+                // this one is unfinished.
+                let is_rest = piece.name.is_empty() && !text.is_empty() && !is_complete(&slot.arguments);
+                return if is_rest { Found::Slot(at) } else { Found::New { may_be_echo: false } };
+            }
+            return if slot.is_followed_by(piece, text) { Found::new_after(slot, piece) } else { Found::Slot(at) };
+        }
+        if !piece.id.is_empty() {
+            let same = self.slots.iter().enumerate().rev().find(|(_, slot)| slot.id == piece.id);
+            if let Some((at, slot)) = same {
+                // Two calls may have the same id: another index with a name of its own is another call.
+                let has_own_place = piece.index.is_some() && !piece.name.is_empty();
+                let goes_on = slot.name == piece.name && !slot.arguments.is_empty() && !is_complete(&slot.arguments);
+                if (has_own_place && !goes_on) || slot.is_followed_by(piece, text) {
+                    return Found::New { may_be_echo: false };
+                }
+                return Found::Slot(at);
+            }
+            return match self.last() {
+                // The arguments came first, the rest of the call now.
+                Some((at, slot)) if piece.index.is_none() && slot.is_nameless() => Found::Slot(at),
+                Some(_) | None => Found::New { may_be_echo: false },
+            };
+        }
+        let Some((at, last)) = self.last().filter(|_| piece.index.is_none()) else {
+            return Found::New { may_be_echo: false };
+        };
+        if piece.name.is_empty() || last.is_nameless() || last.goes_on_with(piece.name, &self.known) {
+            return Found::Slot(at);
+        }
+        Found::new_after(last, piece)
+    }
+
+    fn last(&self) -> Option<(usize, &Slot)> {
+        self.slots.iter().enumerate().next_back()
+    }
+}
+
+/// Where a piece belongs.
+enum Found {
+    Slot(usize),
+    New { may_be_echo: bool },
+}
+
+impl Found {
+    fn new_after(before: &Slot, piece: &Fragment<'_>) -> Self {
+        Self::New { may_be_echo: piece.id.is_empty() && before.name == piece.name }
+    }
+}
+
+impl Slot {
+    fn is_nameless(&self) -> bool {
+        self.id.is_empty() && self.name.is_empty()
+    }
+
+    /// Whether a piece for the same place begins another call: this one is whole, and the piece has a name and
+    /// arguments that begin.
+    fn is_followed_by(&self, piece: &Fragment<'_>, text: &str) -> bool {
+        let begins = text.trim().is_empty() || text.trim_start().starts_with('{');
+        if piece.name.is_empty() || self.name.is_empty() || !begins || !is_complete(&self.arguments) {
+            return false;
+        }
+        let is_same_id = !self.id.is_empty() && (piece.id.is_empty() || piece.id == self.id);
+        let is_same_name = piece.name == self.name;
+        let is_empty_object = self.arguments.trim() == "{}";
+        let is_resent = text.trim() == self.arguments.trim() || text.trim().is_empty();
+        match (is_same_id, is_same_name) {
+            // With an id, only something that cannot be more of the same is another call.
+            (true, true) => !is_empty_object && !is_resent,
+            // Without ids, a repeated name with other arguments, or with none yet, is another call.
+            (false, true) => !is_empty_object && text.trim() != self.arguments.trim(),
+            (true | false, false) => true,
+        }
+    }
+
+    /// Whether a piece with a name, and neither index nor id, is more of this call.
+    fn goes_on_with(&self, name: &str, known: &[Cow<'_, str>]) -> bool {
+        let is_known = |name: &str| known.iter().any(|one| one == name);
+        let is_unfinished = !self.arguments.is_empty() && !is_complete(&self.arguments);
+        (self.name == name && is_unfinished)
+            || (self.arguments.is_empty() && !is_known(&self.name) && is_known(&format!("{}{name}", self.name)))
+    }
+
+    fn take_name(&mut self, more: &str, known: &[Cow<'_, str>]) {
+        let is_known = |name: &str| known.iter().any(|one| one == name);
+        if more.is_empty() || more == self.name {
+            return;
+        }
+        let joined = format!("{}{more}", self.name);
+        if self.name.is_empty() || is_known(&joined) {
+            self.name = joined;
+        } else if is_known(clean(&self.name)) {
+            // It is whole: what follows is a repetition or noise.
+        } else if more.starts_with(&self.name) && is_known(clean(more)) {
+            more.clone_into(&mut self.name);
+        } else if joined.len() <= NAME_LIMIT {
+            self.name = joined;
+        }
+    }
+
+    fn take_arguments(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Nothing | Piece::Text("") => {}
+            Piece::Object(object) => self.merge(object),
+            Piece::Text(text) => self.append(text),
+        }
+    }
+
+    fn append(&mut self, text: &str) {
+        if self.arguments.is_empty() {
+            text.clone_into(&mut self.arguments);
+            return;
+        }
+        if self.arguments.trim() == "{}" {
+            // A placeholder before the real arguments.
+            if !text.trim().is_empty() {
+                text.clone_into(&mut self.arguments);
+            }
+            return;
+        }
+        if text.starts_with('{') {
+            if text == self.arguments && is_complete(text) {
+                return;
+            }
+            let so_far = self.resent.as_deref().unwrap_or(&self.arguments);
+            if text.len() > so_far.len() && text.starts_with(so_far) {
+                let appended = format!("{}{text}", self.arguments);
+                if can_become_json(&appended) {
+                    // `{"a":` and `{"a":1}`: more of it, or all of it again? Only the end tells.
+                    self.resent = Some(text.to_owned());
+                    self.arguments = appended;
+                } else {
+                    self.resent = None;
+                    text.clone_into(&mut self.arguments);
+                }
+                return;
+            }
+        }
+        self.resent = None;
+        self.arguments.push_str(text);
+    }
+
+    /// Objects that later pieces extend are one object.
+    fn merge(&mut self, object: &str) {
+        if self.arguments.trim().is_empty() {
+            object.clone_into(&mut self.arguments);
+            return;
+        }
+        match (strict_json(&self.arguments), strict_json(object)) {
+            (Ok(Value::Object(mut fields)), Ok(Value::Object(more))) => {
+                fields.extend(more);
+                self.arguments = Value::Object(fields).to_string();
+            }
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => self.append(object),
+        }
+    }
+}
+
+/// The name without a special token of the model's template behind it.
+fn clean(name: &str) -> &str {
+    name.split_once("<|").map_or(name, |(before, _)| before).trim()
+}
+
+fn is_complete(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// Whether the text is JSON as far as it goes.
+fn can_become_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).map_or_else(|error| error.is_eof(), |_| true)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Delta = (Option<i64>, &'static str, &'static str, Piece<'static>);
+
+    const NO: Piece<'static> = Piece::Nothing;
+
+    fn text(text: &str) -> Piece<'_> {
+        Piece::Text(text)
+    }
+
+    fn assembled(deltas: &[Delta]) -> Vec<(String, String, String)> {
+        let known = ["ls", "get", "grep", "read", "read_file"].map(Cow::Borrowed).to_vec();
+        let mut assembler = Assembler::new(known);
+        for (index, id, name, arguments) in deltas {
+            assembler.push(Fragment { index: *index, id, name, arguments: *arguments }).unwrap();
+        }
+        assembler.finish().into_iter().map(|call| (call.id, call.name, call.arguments)).collect()
+    }
+
+    #[track_caller]
+    fn check(deltas: &[Delta], expected: &[(&str, &str, &str)]) {
+        let found = assembled(deltas);
+        let found: Vec<_> = found.iter().map(|(id, name, args)| (id.as_str(), name.as_str(), args.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn fragments_of_an_index_are_one_call_and_interleaved_calls_stay_apart() {
+        check(
+            &[
+                (Some(0), "a", "ls", text("")),
+                (Some(1), "b", "get", text("{\"q\"")),
+                (Some(0), "", "", text("{\"p\":")),
+                (Some(1), "", "", text(":1}")),
+                (Some(0), "", "", text("2}")),
+            ],
+            &[("a", "ls", "{\"p\":2}"), ("b", "get", "{\"q\":1}")],
+        );
+    }
+
+    #[test]
+    fn without_an_index_the_id_or_the_open_call_is_meant() {
+        check(
+            &[(None, "c1", "ls", text("{}")), (None, "c2", "get", text("{\"q\"")), (None, "", "", text(":1}"))],
+            &[("c1", "ls", "{}"), ("c2", "get", "{\"q\":1}")],
+        );
+        check(
+            &[(None, "c1", "get", NO), (None, "c2", "ls", NO), (None, "c1", "", text("{\"q\":1}"))],
+            &[("c1", "get", "{\"q\":1}"), ("c2", "ls", "")],
+        );
+    }
+
+    #[test]
+    fn another_id_at_the_same_index_is_another_call_and_what_follows_belongs_to_it() {
+        check(
+            &[
+                (Some(0), "a", "get", text("{\"q\":1}")),
+                (Some(0), "b", "get", text("{\"q\"")),
+                (Some(0), "", "", text(":2}")),
+            ],
+            &[("a", "get", "{\"q\":1}"), ("b", "get", "{\"q\":2}")],
+        );
+    }
+
+    #[test]
+    fn a_new_id_with_every_fragment_is_still_one_call() {
+        check(
+            &[
+                (Some(0), "a", "get", text("")),
+                (Some(0), "b", "", text("{\"q\"")),
+                (Some(0), "c", "", text(":1}")),
+                (Some(0), "d", "ls", text("{}")),
+            ],
+            &[("a", "get", "{\"q\":1}"), ("d", "ls", "{}")],
+        );
+    }
+
+    #[test]
+    fn without_ids_a_whole_call_is_followed_by_another() {
+        check(
+            &[(Some(0), "", "get", text("{\"q\":1}")), (Some(0), "", "get", text("{\"q\":2}"))],
+            &[("", "get", "{\"q\":1}"), ("", "get", "{\"q\":2}")],
+        );
+        check(
+            &[
+                (None, "", "get", text("{\"q\":1}")),
+                (None, "", "ls", text("")),
+                (None, "", "", text("{\"p\":")),
+                (None, "", "", text("2}")),
+            ],
+            &[("", "get", "{\"q\":1}"), ("", "ls", "{\"p\":2}")],
+        );
+        check(
+            &[(Some(0), "", "ls", text("{}")), (Some(0), "", "get", text("{\"q\":1}"))],
+            &[("", "ls", "{}"), ("", "get", "{\"q\":1}")],
+        );
+    }
+
+    #[test]
+    fn two_calls_with_one_id_stay_two() {
+        check(
+            &[(Some(0), "call_0", "ls", text("{}")), (Some(1), "call_0", "get", text("{\"q\":1}"))],
+            &[("call_0", "ls", "{}"), ("call_0", "get", "{\"q\":1}")],
+        );
+        check(
+            &[(None, "call_0", "get", text("{\"q\":1}")), (None, "call_0", "get", text("{\"q\":2}"))],
+            &[("call_0", "get", "{\"q\":1}"), ("call_0", "get", "{\"q\":2}")],
+        );
+        check(
+            &[
+                (Some(0), "x", "get", text("")),
+                (Some(1), "x", "get", text("")),
+                (Some(1), "", "", text("{\"q\":2}")),
+                (Some(0), "", "", text("{\"q\":1}")),
+            ],
+            &[("x", "get", "{\"q\":1}"), ("x", "get", "{\"q\":2}")],
+        );
+    }
+
+    #[test]
+    fn an_index_that_counts_fragments_is_still_one_call() {
+        check(
+            &[(Some(0), "a", "get", text("{\"q\"")), (Some(1), "a", "", text(":1")), (Some(2), "a", "", text("}"))],
+            &[("a", "get", "{\"q\":1}")],
+        );
+    }
+
+    #[test]
+    fn sparse_indexes_keep_the_order_of_first_sight() {
+        check(
+            &[(Some(3), "b", "ls", text("{}")), (Some(1), "a", "get", text("{}")), (Some(-1), "c", "ls", text("{}"))],
+            &[("b", "ls", "{}"), ("a", "get", "{}"), ("c", "ls", "{}")],
+        );
+    }
+
+    #[test]
+    fn names_come_whole_again_in_pieces_or_late() {
+        let whole = &[("a", "grep", "{\"q\":1}")];
+        check(
+            &[
+                (Some(0), "a", "grep", text("{\"q\"")),
+                (Some(0), "a", "grep", text(":1")),
+                (Some(0), "a", "grep", text("}")),
+            ],
+            whole,
+        );
+        check(&[(Some(0), "a", "grep", text("{\"q\"")), (Some(0), "", "", text(":1}"))], whole);
+        check(&[(Some(0), "a", "gr", NO), (Some(0), "", "ep", NO), (Some(0), "", "", text("{\"q\":1}"))], whole);
+        check(&[(Some(0), "a", "gr", NO), (Some(0), "", "grep", NO), (Some(0), "", "", text("{\"q\":1}"))], whole);
+        check(&[(Some(0), "a", "", text("{\"q\"")), (Some(0), "", "grep", text(":1}"))], whole);
+        check(&[(None, "", "", text("{\"q\":1}")), (None, "a", "grep", NO)], whole);
+        check(&[(Some(0), "a", "grep<|channel|>x", text("{\"q\":1}")), (Some(0), "", "", NO)], whole);
+        check(&[(Some(0), "", "read", NO), (Some(0), "", "_file", NO)], &[("", "read_file", "")]);
+        check(&[(None, "", "gr", NO), (None, "", "ep", NO)], &[("", "grep", "")]);
+        check(
+            &[(None, "", "grep", text("{\"q\"")), (None, "", "grep", text(":1}")), (None, "", "grep", text(""))],
+            &[("", "grep", "{\"q\":1}")],
+        );
+        check(&[(Some(0), "", "invented", NO), (Some(0), "", "_name", NO)], &[("", "invented_name", "")]);
+    }
+
+    #[test]
+    fn a_call_without_a_name_is_left_out() {
+        check(&[(Some(0), "a", "", text("{}")), (Some(1), "b", "ls", text("{}"))], &[("b", "ls", "{}")]);
+    }
+
+    #[test]
+    fn a_placeholder_is_replaced_and_a_resend_is_not_appended() {
+        check(
+            &[(Some(0), "a", "get", text("{}")), (Some(0), "", "", text("{\"q\":")), (Some(0), "", "", text("1}"))],
+            &[("a", "get", "{\"q\":1}")],
+        );
+        check(
+            &[(Some(0), "a", "get", text("{\"q\":1}")), (Some(0), "a", "get", text("{\"q\":1}"))],
+            &[("a", "get", "{\"q\":1}")],
+        );
+        check(
+            &[
+                (Some(0), "a", "get", text("{")),
+                (Some(0), "a", "get", text("{\"q\"")),
+                (Some(0), "a", "get", text("{\"q\":\"x")),
+                (Some(0), "a", "get", text("{\"q\":\"xy\"}")),
+            ],
+            &[("a", "get", "{\"q\":\"xy\"}")],
+        );
+    }
+
+    #[test]
+    fn more_of_an_object_that_looks_like_its_beginning_is_not_taken_for_a_resend() {
+        check(
+            &[
+                (Some(0), "a", "get", text("{\"a\":")),
+                (Some(0), "", "", text("{\"a\":1}")),
+                (Some(0), "", "", text("}")),
+            ],
+            &[("a", "get", "{\"a\":{\"a\":1}}")],
+        );
+        // The same two pieces alone are a resend: only then is the whole JSON.
+        check(
+            &[(Some(0), "a", "get", text("{\"a\":")), (Some(0), "", "", text("{\"a\":1}"))],
+            &[("a", "get", "{\"a\":1}")],
+        );
+    }
+
+    #[test]
+    fn objects_on_the_wire_are_merged_by_key() {
+        check(
+            &[(Some(0), "a", "get", Piece::Object("{\"q\":1}")), (Some(0), "", "", Piece::Object("{\"r\":[2]}"))],
+            &[("a", "get", "{\"q\":1,\"r\":[2]}")],
+        );
+        check(&[(Some(0), "a", "get", Piece::Object("{\"v\":1.10}"))], &[("a", "get", "{\"v\":1.10}")]);
+    }
+
+    #[test]
+    fn calls_and_bytes_are_bounded() {
+        let mut assembler = Assembler::new(Vec::new());
+        for index in 0..CALL_LIMIT {
+            let index = Some(i64::try_from(index).unwrap());
+            assembler.push(Fragment { index, name: "x", ..Fragment::default() }).unwrap();
+        }
+        assert_eq!(assembler.push(Fragment { index: Some(-1), name: "x", ..Fragment::default() }), Err(TooMuch));
+        let mut assembler = Assembler::new(Vec::new());
+        let megabyte = "x".repeat(1024 * 1024);
+        let push = |assembler: &mut Assembler<'_>| {
+            assembler.push(Fragment { arguments: Piece::Text(&megabyte), ..Fragment::default() })
+        };
+        for _ in 0..24 {
+            push(&mut assembler).unwrap();
+        }
+        assert_eq!(push(&mut assembler), Err(TooMuch));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_never_panics_and_every_call_has_a_name(
+            deltas in proptest::collection::vec(
+                (
+                    proptest::option::of(-1_i64..3),
+                    "(|a|b)",
+                    "(|ls|l|s|grep|<\\||é)",
+                    proptest::option::of("(\\{\\}|\\{|\\}|\"q\":|1|\\{\"q\":1\\}|é| )"),
+                    any::<bool>(),
+                ),
+                0..24,
+            ),
+        ) {
+            let mut assembler = Assembler::new(vec![Cow::Borrowed("ls"), Cow::Borrowed("grep")]);
+            for (index, id, name, arguments, is_object) in &deltas {
+                let arguments = match arguments {
+                    None => Piece::Nothing,
+                    Some(text) if *is_object => Piece::Object(text),
+                    Some(text) => Piece::Text(text),
+                };
+                assembler.push(Fragment { index: *index, id, name, arguments }).unwrap();
+            }
+            prop_assert!(assembler.finish().iter().all(|call| !call.name.is_empty()));
+        }
+
+        #[test]
+        fn arguments_cut_anywhere_are_put_together_again(
+            text in r#"\{"a":"[a-z\{\}:,]{0,12}","b":\{"a":"[a-z]{0,3}"\}\}"#,
+            cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6),
+        ) {
+            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+            at.push(0);
+            at.push(text.len());
+            at.sort_unstable();
+            let mut assembler = Assembler::new(vec![Cow::Borrowed("ls")]);
+            assembler.push(Fragment { index: Some(0), id: "a", name: "ls", arguments: Piece::Nothing }).unwrap();
+            for pair in at.windows(2) {
+                let piece = Piece::Text(&text[pair[0]..pair[1]]);
+                assembler.push(Fragment { index: Some(0), arguments: piece, ..Fragment::default() }).unwrap();
+            }
+            prop_assert_eq!(&assembler.finish()[0].arguments, &text);
+        }
+    }
+}

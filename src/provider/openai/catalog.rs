@@ -1,0 +1,306 @@
+//! The models of a server of this format, and what is known of each: what the server says where it says something, else
+//! what its vendor publishes.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::dialect::Details;
+use super::fault::{self, Complaint};
+use super::refused::Refused;
+use super::{ERROR_LIMIT, OpenAi};
+use crate::ir::{Error, ModelInfo, Pricing, Support};
+use crate::provider::http::TimeLimits;
+use crate::provider::preset;
+
+/// Largest list that is read, in bytes.
+const LIST_LIMIT: usize = 32 * 1024 * 1024;
+
+/// Context windows that vendors publish and do not list, by the beginning of the name; the longest one holds.
+const PUBLISHED_WINDOWS: &[(&str, u64)] = &[
+    ("gpt-3.5-turbo", 16_385),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-4", 8_192),
+    ("gpt-4o", 128_000),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-5", 400_000),
+    ("gpt-5-chat", 128_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4-mini", 200_000),
+    ("deepseek-", 128_000),
+    ("kimi-k2", 262_144),
+    ("glm-4.5", 131_072),
+    ("glm-4.6", 200_000),
+];
+
+/// A list of models: `{"data": […]}`, or the bare list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum List {
+    Wrapped { data: Vec<Listed> },
+    Bare(Vec<Listed>),
+}
+
+/// One model, in whatever words the server has for it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Listed {
+    id: Option<String>,
+    name: Option<String>,
+    /// LM Studio's own list.
+    key: Option<String>,
+    display_name: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    context_length: Option<Value>,
+    context_window: Option<Value>,
+    max_context_length: Option<Value>,
+    max_model_len: Option<Value>,
+    max_input_tokens: Option<Value>,
+    #[serde(rename = "inputTokenLimit")]
+    input_token_limit: Option<Value>,
+    max_completion_tokens: Option<Value>,
+    meta: Option<Value>,
+    top_provider: Option<Value>,
+    capabilities: Option<Value>,
+    architecture: Option<Value>,
+    supported_parameters: Option<Vec<String>>,
+    loaded_instances: Option<Value>,
+    pricing: Option<Value>,
+}
+
+impl OpenAi {
+    /// How many models there are, for the person.
+    pub(super) async fn greeting(&self) -> Result<String, Error> {
+        let count = self.models().await?.len();
+        let name = preset(&self.id).map_or(self.id.as_str(), |preset| preset.display_name);
+        Ok(format!("{name}: {count} models"))
+    }
+
+    /// The models that can chat.
+    pub(super) async fn models(&self) -> Result<Vec<ModelInfo>, Error> {
+        if self.dialect.details == Details::LmStudio
+            && let Ok(models) = self.lm_studio_models().await
+        {
+            return Ok(models);
+        }
+        let path = self.place.models();
+        let listed = match self.get::<List>(&self.path(&path, Refused::default())).await {
+            Err(error) if error.provider_code.as_deref() == Some("no_such_path") => {
+                let other = Refused { path: true, ..Refused::default() };
+                self.get::<List>(&self.path(&path, other)).await.map_err(|_other| error)?
+            }
+            listed => listed?,
+        };
+        let (List::Wrapped { data } | List::Bare(data)) = listed;
+        Ok(data.into_iter().filter_map(|model| model.info(&self.id)).collect())
+    }
+
+    /// One model: as listed, else as published. A server that says nothing has not said no.
+    pub(super) async fn model(&self, model: &str) -> ModelInfo {
+        let listed = self.models().await.unwrap_or_default().into_iter().find(|listed| listed.id == model);
+        let mut info = listed.unwrap_or_else(|| unknown(&self.id, model));
+        if self.dialect.details == Details::LlamaCpp
+            && let Some(window) = self.llama_cpp_window().await
+        {
+            info.context_window = window;
+        }
+        info
+    }
+
+    /// LM Studio says in its own list what is loaded and with how much room.
+    async fn lm_studio_models(&self) -> Result<Vec<ModelInfo>, Error> {
+        #[derive(Deserialize)]
+        struct Own {
+            models: Vec<Listed>,
+        }
+        let own: Own = self.get("/api/v1/models").await?;
+        Ok(own.models.into_iter().filter_map(|model| model.info(&self.id)).collect())
+    }
+
+    /// The room of one of llama.cpp's slots, which is what a conversation really has.
+    async fn llama_cpp_window(&self) -> Option<u64> {
+        let props: Value = self.get("/props").await.ok()?;
+        props.pointer("/default_generation_settings/n_ctx").and_then(Value::as_u64).filter(|window| *window > 0)
+    }
+
+    /// The JSON at a path, or what the refusal means.
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+        let subject = self.subject("");
+        let unreachable = |error| fault::unreachable(error, subject);
+        let reply = self.http.get(path, TimeLimits::QUICK).await.map_err(unreachable)?;
+        let (status, headers, is_success) = (reply.status, reply.retry.clone(), reply.is_success());
+        let limit = if is_success { LIST_LIMIT } else { ERROR_LIMIT };
+        let body = reply.bytes(limit).await.map_err(unreachable)?;
+        let text = String::from_utf8_lossy(&body);
+        if !is_success {
+            return Err(fault::refused(status, &Complaint::of(&text), &headers, subject, (self.clock)()));
+        }
+        serde_json::from_str(text.trim()).map_err(|_other| fault::not_this_format(subject, &Complaint::of(&text).text))
+    }
+}
+
+/// A model of which only the name is known.
+fn unknown(provider: &str, model: &str) -> ModelInfo {
+    ModelInfo {
+        id: model.to_owned(),
+        provider_id: provider.to_owned(),
+        display_name: model.to_owned(),
+        context_window: published_window(model),
+        max_output: 0,
+        supports_streaming: true,
+        supports_thinking: Support::Unknown,
+        supports_images: Support::Unknown,
+        supports_tool_calling: Support::Unknown,
+        supports_structured_output: Support::Unknown,
+        pricing: None,
+    }
+}
+
+fn published_window(model: &str) -> u64 {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let fitting = PUBLISHED_WINDOWS.iter().filter(|(begin, _)| name.starts_with(begin));
+    fitting.max_by_key(|(begin, _)| begin.len()).map_or(0, |(_, window)| *window)
+}
+
+fn count(value: Option<&Value>) -> Option<u64> {
+    let count = match value? {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => text.parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    count.filter(|count| *count > 0)
+}
+
+impl Listed {
+    fn info(self, provider: &str) -> Option<ModelInfo> {
+        let id = self.id.as_deref().or(self.key.as_deref()).or(self.name.as_deref())?;
+        // Gemini's list has the names of its own API.
+        let id = id.strip_prefix("models/").unwrap_or(id).to_owned();
+        let is_no_chat = |kind: &str| matches!(kind, "embedding" | "embeddings" | "rerank" | "image" | "audio");
+        if self.kind.as_deref().is_some_and(is_no_chat) || self.capability(&["completion_chat"]) == Support::No {
+            return None;
+        }
+        let mut info = unknown(provider, &id);
+        if let Some(name) = self.display_name.as_deref().or(self.name.as_deref()).filter(|name| !name.is_empty()) {
+            name.strip_prefix("models/").unwrap_or(name).clone_into(&mut info.display_name);
+        }
+        info.context_window = self.window().unwrap_or(info.context_window);
+        let top = self.top_provider.as_ref();
+        info.max_output = count(top.and_then(|top| top.get("max_completion_tokens")))
+            .or_else(|| count(self.max_completion_tokens.as_ref()))
+            .unwrap_or_default();
+        info.supports_tool_calling =
+            self.capability(&["function_calling", "trained_for_tool_use", "tools", "tool_use"]);
+        info.supports_images = self.capability(&["vision", "image_input", "images"]);
+        info.supports_thinking = self.capability(&["reasoning", "thinking"]);
+        if let Some(parameters) = &self.supported_parameters {
+            let has = |name: &str| if parameters.iter().any(|one| one == name) { Support::Yes } else { Support::No };
+            info.supports_tool_calling = has("tools");
+            info.supports_thinking = has("reasoning");
+            info.supports_structured_output = has("structured_outputs");
+        }
+        if let Some(Value::Array(kinds)) = self.architecture.as_ref().and_then(|found| found.get("input_modalities")) {
+            let sees = kinds.iter().any(|kind| kind == "image");
+            info.supports_images = if sees { Support::Yes } else { Support::No };
+        }
+        info.pricing = self.pricing.as_ref().and_then(price);
+        Some(info)
+    }
+
+    /// The room that the model has: as loaded, else as offered, else as trained.
+    fn window(&self) -> Option<u64> {
+        let loaded = self.loaded_instances.as_ref().and_then(|all| all.pointer("/0/config/context_length"));
+        let trained = self.meta.as_ref().and_then(|meta| meta.get("n_ctx_train"));
+        let offered = [
+            &self.context_length,
+            &self.context_window,
+            &self.max_model_len,
+            &self.max_context_length,
+            &self.max_input_tokens,
+            &self.input_token_limit,
+        ];
+        count(loaded).or_else(|| offered.into_iter().find_map(|one| count(one.as_ref()))).or_else(|| count(trained))
+    }
+
+    /// What the server says of a capability, as a switch by name or in a list of names.
+    fn capability(&self, names: &[&str]) -> Support {
+        let said = match &self.capabilities {
+            Some(Value::Object(switches)) => {
+                let found = names.iter().find_map(|name| switches.get(*name));
+                found.map(|found| !matches!(found, Value::Null | Value::Bool(false)))
+            }
+            Some(Value::Array(list)) if !list.is_empty() => {
+                Some(names.iter().any(|name| list.iter().any(|one| one == name)))
+            }
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => None,
+        };
+        match said {
+            Some(true) => Support::Yes,
+            Some(false) => Support::No,
+            None => Support::Unknown,
+        }
+    }
+}
+
+/// OpenRouter's prices are dollars for one token, as text.
+fn price(pricing: &Value) -> Option<Pricing> {
+    let per_million = |name: &str| pricing.get(name)?.as_str()?.parse::<f64>().ok().map(|price| price * 1e6);
+    let (input, output) = (per_million("prompt")?, per_million("completion")?);
+    (input >= 0.0 && output >= 0.0).then(|| Pricing {
+        input_per_million: input,
+        output_per_million: output,
+        currency: "USD".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn info(value: Value) -> Option<ModelInfo> {
+        serde_json::from_value::<Listed>(value).unwrap().info("p")
+    }
+
+    #[test]
+    fn every_servers_words_for_its_models_are_read() {
+        let plain = info(json!({"id": "gpt-4o-mini", "object": "model", "owned_by": "x"})).unwrap();
+        assert_eq!((plain.context_window, plain.supports_tool_calling), (128_000, Support::Unknown));
+        for (value, window) in [
+            (json!({"id": "a", "max_model_len": 32_768}), 32_768),
+            (json!({"id": "a", "meta": {"n_ctx_train": 8_192}}), 8_192),
+            (json!({"id": "a", "meta": null}), 0),
+            (json!({"id": "a", "context_window": "131072"}), 131_072),
+            (
+                json!({"key": "a", "type": "llm", "max_context_length": 131_072,
+                    "loaded_instances": [{"config": {"context_length": 4_096}}]}),
+                4_096,
+            ),
+        ] {
+            assert_eq!(info(value.clone()).unwrap().context_window, window, "{value}");
+        }
+        let mistral = info(json!({"id": "m", "max_context_length": 131_072,
+            "capabilities": {"function_calling": true, "vision": false}}))
+        .unwrap();
+        assert_eq!(
+            (mistral.supports_tool_calling, mistral.supports_images, mistral.supports_thinking),
+            (Support::Yes, Support::No, Support::Unknown)
+        );
+        let router = info(json!({"id": "x/y", "name": "X: Y", "context_length": 200_000,
+            "architecture": {"input_modalities": ["text", "image"]}, "supported_parameters": ["tools"],
+            "pricing": {"prompt": "0.0000025", "completion": "0.00001"}}))
+        .unwrap();
+        assert_eq!(
+            (router.supports_images, router.supports_tool_calling, router.supports_thinking),
+            (Support::Yes, Support::Yes, Support::No)
+        );
+        let price = router.pricing.unwrap();
+        assert_eq!((price.input_per_million.round(), price.output_per_million.round()), (3.0, 10.0));
+        assert_eq!(info(json!({"id": "models/gemini-pro"})).unwrap().id, "gemini-pro");
+        assert_eq!(info(json!({"id": "e", "type": "embedding"})), None);
+        assert_eq!(info(json!({})), None);
+    }
+}
