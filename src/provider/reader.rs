@@ -3,7 +3,7 @@
 
 use super::answer::{Answer, Ending};
 use super::http::{HttpError, Reply};
-use super::{ProviderKind, anthropic, ollama};
+use super::{ProviderKind, anthropic, ollama, openai};
 use crate::ir::{Error, ErrorCode, Request, StreamBody, UnixMs};
 
 /// Reads one answer of a wire format.
@@ -28,6 +28,11 @@ pub trait Reader {
         false
     }
 
+    /// Whether the answer is whole already, so that a broken connection takes nothing away.
+    fn is_whole(&self) -> bool {
+        false
+    }
+
     /// The model that answers.
     fn model(&self) -> &str;
 
@@ -46,11 +51,15 @@ pub async fn pump<R: Reader>(
     mut reply: Reply,
     mut reader: R,
     answer: &mut Answer<'_>,
-    broken: fn(HttpError) -> Error,
+    broken: impl Fn(HttpError) -> Error,
 ) -> Result<Ending, Error> {
     let mut out = Vec::new();
     while !reader.is_done() {
-        let chunk = reply.chunk().await.map_err(broken)?;
+        let chunk = match reply.chunk().await {
+            Ok(chunk) => chunk,
+            Err(_) if reader.is_whole() => None,
+            Err(error) => return Err(broken(error)),
+        };
         let read = match &chunk {
             Some(bytes) => reader.feed(bytes, answer.now(), &mut out),
             None => reader.end_of_body(answer.now(), &mut out),
@@ -86,9 +95,10 @@ pub fn read_packets(
     match kind {
         ProviderKind::Ollama => read_all(ollama::reader(request, model), packets, now, out),
         ProviderKind::Anthropic => read_all(anthropic::reader(request, "anthropic", model), packets, now, out),
-        ProviderKind::OpenAiCompatible | ProviderKind::Guide => {
-            Err(Error::new(ErrorCode::Unknown, "This format has no bytes to read."))
+        ProviderKind::OpenAiCompatible => {
+            read_all(openai::reader(request, "openai-compatible", model), packets, now, out)
         }
+        ProviderKind::Guide => Err(Error::new(ErrorCode::Unknown, "This format has no bytes to read.")),
     }
 }
 

@@ -53,6 +53,9 @@ card-exit-code = exit code { $code }
 card-signal = ended by signal { $signal }
 card-timed-out = timed out
 card-unconfined = not confined
+card-adjusted = arguments adjusted
+card-repaired = arguments repaired
+card-printed = call read from text
 masked-chip = { $count ->
     [one] 1 secret masked
    *[other] { $count } secrets masked

@@ -31,7 +31,7 @@ const DETAILS_LIMIT: usize = 10_000;
 pub(super) struct Decoder<'a> {
     request: &'a Request,
     subject: Subject<'a>,
-    names: &'a ToolNames<'a>,
+    names: ToolNames<'a>,
     assembler: Assembler<'a>,
     tags: ThinkTags,
     printed: TextCalls<'a>,
@@ -64,19 +64,15 @@ enum Reason {
 }
 
 impl<'a> Decoder<'a> {
-    pub(super) fn new(
-        request: &'a Request,
-        subject: Subject<'a>,
-        names: &'a ToolNames<'a>,
-        recognition: Recognition,
-    ) -> Self {
+    pub(super) fn new(request: &'a Request, subject: Subject<'a>, recognition: Recognition) -> Self {
+        let names = ToolNames::of(request);
         Self {
             request,
             subject,
-            names,
             assembler: Assembler::new(names.on_the_wire()),
             tags: ThinkTags::default(),
             printed: TextCalls::new(names.on_the_wire(), recognition),
+            names,
             model: subject.model.to_owned(),
             usage: None,
             perf: None,

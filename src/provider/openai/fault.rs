@@ -100,6 +100,7 @@ pub(super) fn unreachable(error: HttpError, subject: Subject<'_>) -> Error {
         | HttpProblem::NotTls(_)
         | HttpProblem::Proxy(_)
         | HttpProblem::CertificateFile { .. }
+        | HttpProblem::Locked
         | HttpProblem::Redirect
         | HttpProblem::Silent(_)
         | HttpProblem::Broken(_)

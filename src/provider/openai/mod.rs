@@ -14,6 +14,8 @@ mod fault;
 mod kept;
 mod lenient;
 mod refused;
+#[cfg(test)]
+mod replay;
 mod wire;
 
 use std::time::Duration;
@@ -25,10 +27,11 @@ use tokio::sync::mpsc;
 use super::answer::{Answer, Ending, Listener};
 use super::body::Body;
 use super::http::{Address, Http, Redirects, Reply, TimeLimits};
+use super::reader::{Reader, pump};
 use super::text_call::Recognition;
 use super::tool_name::ToolNames;
 use super::{Provider, ProviderConfig, PullProgress, SecretKey};
-use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamEvent};
+use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
 use address::Place;
 use decode::Decoder;
 use dialect::{Auth, Dialect};
@@ -52,6 +55,7 @@ pub(super) struct OpenAi {
     place: Place,
     dialect: &'static Dialect,
     has_key: bool,
+    is_remote: bool,
     /// Models whose calls are printed as text.
     text_call_models: Vec<String>,
     limits: TimeLimits,
@@ -72,12 +76,14 @@ impl OpenAi {
         let http = Http::through(&config.network, &place.base, Redirects::SameOrigin)
             .map_err(|error| named(error.into()))?
             .with_headers(headers(&config, dialect).map_err(named)?);
+        let is_remote = config.is_remote.unwrap_or(!http.is_on_this_machine());
         Ok(Self {
             id: config.id,
             http,
             place,
             dialect,
             has_key: config.api_key.is_some(),
+            is_remote,
             text_call_models: config.text_call_models,
             limits: config.network.limits,
             clock,
@@ -123,36 +129,10 @@ impl OpenAi {
         answer: &mut Answer<'_>,
     ) -> Result<Ending, Error> {
         let names = ToolNames::of(request);
-        let mut reply = self.ask(model, request, stream, &names, answer).await?;
-        let mut decoder = Decoder::new(request, self.subject(model), &names, self.recognition(model));
-        let mut body = Body::default();
-        let mut out = Vec::new();
-        while !decoder.is_done() {
-            let chunk = match reply.chunk().await {
-                Ok(chunk) => chunk,
-                // Everything was here already.
-                Err(_) if decoder.is_terminal() => None,
-                Err(error) => return Err(fault::unreachable(error, self.subject(model))),
-            };
-            let now = answer.now();
-            let read = match &chunk {
-                Some(bytes) => body.feed(bytes, |part| decoder.part(part, now, &mut out)),
-                None => body.finish(|part| decoder.last_part(part, now, &mut out)),
-            };
-            if !out.is_empty() || body.is_growing() {
-                reply.mark_meaningful();
-            }
-            // What came before a fault is given first.
-            answer.push_all(out.drain(..)).await?;
-            read?;
-            if chunk.is_none() {
-                break;
-            }
-        }
-        answer.set_model(decoder.model());
-        let ending = decoder.finish(answer.now(), &mut out);
-        answer.push_all(out).await?;
-        ending
+        let reply = self.ask(model, request, stream, &names, answer).await?;
+        let subject = self.subject(model);
+        let reader = ChatReader::new(request, subject, self.recognition(model));
+        pump(reply, reader, answer, |error| fault::unreachable(error, subject)).await
     }
 
     /// Asks until the server takes the request: what it refuses is left out or written otherwise, each thing once.
@@ -222,6 +202,55 @@ impl OpenAi {
     }
 }
 
+/// A reader of one answer, for what is read without a network.
+pub(super) fn reader<'a>(request: &'a Request, provider: &'a str, model: &'a str) -> impl Reader + use<'a> {
+    ChatReader::new(request, Subject { provider, has_key: true, model }, Recognition::Copies)
+}
+
+/// Reads one answer.
+struct ChatReader<'a> {
+    body: Body,
+    decoder: Decoder<'a>,
+}
+
+impl<'a> ChatReader<'a> {
+    fn new(request: &'a Request, subject: Subject<'a>, recognition: Recognition) -> Self {
+        Self { body: Body::default(), decoder: Decoder::new(request, subject, recognition) }
+    }
+}
+
+impl Reader for ChatReader<'_> {
+    fn feed(&mut self, bytes: &[u8], now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
+        let Self { body, decoder } = self;
+        body.feed(bytes, |part| decoder.part(part, now, out))
+    }
+
+    fn end_of_body(&mut self, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
+        let Self { body, decoder } = self;
+        body.finish(|part| decoder.last_part(part, now, out))
+    }
+
+    fn is_done(&self) -> bool {
+        self.decoder.is_done()
+    }
+
+    fn is_growing(&self) -> bool {
+        self.body.is_growing()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.decoder.is_terminal()
+    }
+
+    fn model(&self) -> &str {
+        self.decoder.model()
+    }
+
+    fn finish(self, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<Ending, Error> {
+        self.decoder.finish(now, out)
+    }
+}
+
 /// The headers of every request: the key, and what the person adds.
 fn headers(config: &ProviderConfig, dialect: &Dialect) -> Result<HeaderMap, Error> {
     let mut headers = HeaderMap::new();
@@ -253,6 +282,10 @@ fn no_header(problem: &str) -> Error {
 impl Provider for OpenAi {
     fn provider_id(&self) -> &str {
         &self.id
+    }
+
+    fn is_remote(&self, _: &str) -> bool {
+        self.is_remote
     }
 
     fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>> {

@@ -11,7 +11,7 @@ use super::quantity;
 use super::quantity::bytes;
 use super::rows::{RowTag, Rows};
 use crate::app::CallView;
-use crate::ir::{CallStatus, DiffLine, DiffTag, Preview};
+use crate::ir::{CallMark, CallStatus, DiffLine, DiffTag, Preview};
 use crate::lang::{Lang, Locale};
 use crate::ui::icon::Icon;
 
@@ -121,6 +121,14 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
     if let Some(files) = call.scanned_files.filter(|_| record.status == CallStatus::Running) {
         body.facts.push(lang.format("card-scanned", &[("count", quantity::count(files).into())]));
     }
+    body.facts.extend(record.call.marks.iter().map(|mark| {
+        let key = match mark {
+            CallMark::Adjusted => "card-adjusted",
+            CallMark::Repaired => "card-repaired",
+            CallMark::Printed => "card-printed",
+        };
+        lang.text(key).to_owned()
+    }));
     body.message = message(call, lang);
     body
 }

@@ -56,7 +56,8 @@ pub(crate) struct Recorded {
 impl Recorded {
     /// Whether a model is asked: by Ollama's format, OpenAI's or Anthropic's.
     pub(crate) fn is_chat(&self) -> bool {
-        ["/api/chat", "/chat/completions", "/v1/messages"].iter().any(|path| self.path.ends_with(path))
+        let asked = self.path.split('?').next().unwrap_or_default();
+        ["/api/chat", "/chat/completions", "/v1/messages"].iter().any(|path| asked.ends_with(path))
     }
 
     /// A header's value; empty when it did not come.
