@@ -251,6 +251,7 @@ fn price(pricing: &Value) -> Option<Pricing> {
     (input >= 0.0 && output >= 0.0).then(|| Pricing {
         input_per_million: input,
         output_per_million: output,
+        cached_input_per_million: per_million("input_cache_read").filter(|price| *price >= 0.0),
         currency: "USD".into(),
     })
 }

@@ -77,6 +77,7 @@ impl OpenAi {
             .map_err(|error| named(error.into()))?
             .with_headers(headers(&config, dialect).map_err(named)?);
         let is_remote = config.is_remote.unwrap_or(!http.is_on_this_machine());
+        let limits = config.network.limits(place.base.reach());
         Ok(Self {
             id: config.id,
             http,
@@ -85,7 +86,7 @@ impl OpenAi {
             has_key: config.api_key.is_some(),
             is_remote,
             text_call_models: config.text_call_models,
-            limits: config.network.limits,
+            limits,
             clock,
             memory: Memory::shared(),
         })
