@@ -36,7 +36,12 @@ for target in $targets; do
             [ -e "$corpus/$name" ] || { printf '\0'; cat "$file"; } >"$corpus/$name"
         done
     fi
+    # Examples that a person wrote are another.
+    examples="tests/fuzz/seeds/$target"
+    [ -d "$examples" ] || examples=
     # No sanitizer: what is fuzzed is safe Rust. An input may take ten seconds and a gigabyte, not more.
-    cargo +nightly fuzz run --fuzz-dir tests/fuzz --target-dir target/fuzz --sanitizer none "$target" "$corpus" -- \
+    # shellcheck disable=SC2086 # none or one
+    cargo +nightly fuzz run --fuzz-dir tests/fuzz --target-dir target/fuzz --sanitizer none "$target" "$corpus" \
+        $examples -- \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536
 done

@@ -126,3 +126,45 @@ pub(super) fn complaints(connection: &Connection) -> Result<Vec<String>, StoreEr
     let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
     Ok(lines.into_iter().filter(|line| line != "ok").collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Attempts on a database that hold a schema to do more than keep rows. Gives those that worked.
+    fn worked(connection: &Connection) -> Vec<&'static str> {
+        connection.execute_batch("CREATE TABLE note (text TEXT); CREATE TABLE told (text TEXT)").unwrap();
+        let trigger = "CREATE TRIGGER spy AFTER INSERT ON note BEGIN INSERT INTO told VALUES (new.text); END;
+                       INSERT INTO note VALUES ('x')";
+        connection.execute_batch(trigger).unwrap();
+        let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let rewrite = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql || ' ' WHERE name = 'note'";
+        [
+            ("a trigger ran", count("SELECT count(*) FROM told").is_ok_and(|told| told > 0)),
+            ("the schema was written by hand", connection.execute_batch(rewrite).is_ok()),
+            ("a view was read", connection.execute_batch("CREATE VIEW seen AS SELECT 1; SELECT * FROM seen").is_ok()),
+            ("the schema is trusted", count("PRAGMA trusted_schema").is_ok_and(|is_trusted| is_trusted != 0)),
+            ("damaged cells go unseen", count("PRAGMA cell_size_check").is_ok_and(|is_checked| is_checked == 0)),
+            ("foreign keys do not count", count("PRAGMA foreign_keys").is_ok_and(|count| count == 0)),
+        ]
+        .into_iter()
+        .filter_map(|(attempt, has_worked)| has_worked.then_some(attempt))
+        .collect()
+    }
+
+    #[test]
+    fn every_connection_distrusts_what_is_in_the_file() {
+        assert_eq!(worked(&open_in_memory().unwrap()), Vec::<&str>::new());
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("nod.db");
+        let writer = open(&file, Mode::Write).unwrap();
+        assert_eq!(worked(&writer), Vec::<&str>::new());
+        for reader in [open(&file, Mode::Read).unwrap(), open(&file, Mode::Immutable).unwrap()] {
+            assert!(reader.execute_batch("INSERT INTO note VALUES ('y')").is_err());
+        }
+        assert!(writer.execute_batch("SELECT load_extension('x')").is_err(), "nothing is loaded into the program");
+        // The control: a connection as it comes.
+        let plain = Connection::open_in_memory().unwrap();
+        assert!(worked(&plain).len() >= 4, "{:?}", worked(&Connection::open_in_memory().unwrap()));
+    }
+}

@@ -1,0 +1,40 @@
+//! A command line: no text makes the judge panic, and no byte of it is lost: what is forbidden is seen before, behind and
+//! inside whatever else stands there.
+#![no_main]
+
+use std::sync::Once;
+
+use libfuzzer_sys::fuzz_target;
+use nod::policy::{CommandJudgement, judge_command};
+
+fuzz_target!(|text: &str| {
+    // The judge catches what the parser behind it panics at; the fuzzer's own hook would end the program before that.
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| std::panic::set_hook(Box::new(|_| ())));
+
+    let judged = judge_command(text);
+    assert_eq!(judge_command(text), judged, "the same text, judged twice");
+    match judged {
+        CommandJudgement::Parsed => {
+            is_seen(&format!("sudo id\n{text}"));
+            // Behind a backslash, or in a text that is to follow, the line break is none.
+            if !text.ends_with('\\') && !text.contains("<<") {
+                is_seen(&format!("{text}\nsudo id"));
+            }
+        }
+        CommandJudgement::Denied { reason } => {
+            assert!(!reason.is_empty());
+            is_seen(&format!("true\n{text}"));
+            is_seen(&format!("{text}\ntrue"));
+            if !text.contains('\'') {
+                is_seen(&format!("sh -c '{text}'"));
+            }
+        }
+        CommandJudgement::Unparsed => {}
+    }
+});
+
+/// Refused, or not understood and so asked: never taken for harmless.
+fn is_seen(text: &str) {
+    assert_ne!(judge_command(text), CommandJudgement::Parsed, "{text:?}");
+}
