@@ -17,6 +17,8 @@ pub struct PreviewRows {
     pub is_complete: bool,
     /// Whether any text in it would deceive if it were drawn as it is.
     pub is_deceptive: bool,
+    /// The first row of each change, in order.
+    pub changes: Vec<u32>,
     columns: usize,
     /// The line or entry to go on with, and how far it is done, in bytes.
     next_line: usize,
@@ -56,6 +58,7 @@ impl PreviewRows {
             rows: Vec::new(),
             is_complete: false,
             is_deceptive: false,
+            changes: Vec::new(),
             columns: columns.max(20),
             next_line: 0,
             next_byte: 0,
@@ -108,7 +111,8 @@ impl PreviewRows {
             if !is_begun {
                 self.number += 1;
             }
-            let shown = without_break(part);
+            // The carriage return stays: it is drawn.
+            let shown = part.strip_suffix('\n').unwrap_or(part);
             let number = if is_begun { 0 } else { self.number };
             self.push_line(0, text, self.next_byte..self.next_byte + shown.len(), number, RowKind::Plain);
             self.next_byte += part.len();
@@ -165,6 +169,9 @@ impl PreviewRows {
 
     fn push(&mut self, line: usize, range: Range<usize>, number: u32, kind: RowKind) {
         let small = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        if kind.is_change() && self.rows.last().is_none_or(|last| !last.kind.is_change()) {
+            self.changes.push(small(self.rows.len()));
+        }
         self.rows.push(PreviewRow {
             line: small(line),
             start: small(range.start),
@@ -172,6 +179,13 @@ impl PreviewRows {
             number,
             kind,
         });
+    }
+}
+
+impl RowKind {
+    /// Whether the row's line comes or goes.
+    pub const fn is_change(self) -> bool {
+        matches!(self, Self::Added | Self::Removed)
     }
 }
 
@@ -198,10 +212,6 @@ impl PreviewRow {
             Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Command(_) => None,
         }
     }
-}
-
-fn without_break(line: &str) -> &str {
-    line.strip_suffix("\r\n").or_else(|| line.strip_suffix('\n')).unwrap_or(line)
 }
 
 fn floor_boundary(text: &str, most: usize) -> usize {
@@ -309,6 +319,24 @@ mod tests {
             assert_eq!(joined, content.replace('\n', ""), "{budget}");
             assert!(rows.is_deceptive);
         }
+    }
+
+    #[test]
+    fn a_carriage_return_stays_in_a_new_file_and_every_change_has_its_first_row() {
+        let preview = Preview::NewFile { content: "a\r\nb\n".to_owned() };
+        assert_eq!(shown(&preview, &rows_of(&preview, 20, 100)), [(1, "a\r".to_owned()), (2, "b".to_owned())]);
+        let line = |tag, text: &str| DiffLine { tag, old_line: None, new_line: None, text: text.to_owned() };
+        let lines = [
+            (DiffTag::Gap, ""),
+            (DiffTag::Context, "a\n"),
+            (DiffTag::Removed, "b\n"),
+            (DiffTag::Added, "c\n"),
+            (DiffTag::Context, "d\n"),
+            (DiffTag::Added, "e\n"),
+        ];
+        let lines = lines.into_iter().map(|(tag, text)| line(tag, text)).collect();
+        let preview = Preview::Diff { lines, added: 2, removed: 1 };
+        assert_eq!(rows_of(&preview, 20, 100).changes, [2, 5]);
     }
 
     #[test]

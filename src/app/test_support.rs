@@ -84,6 +84,7 @@ pub(super) fn question(id: &str) -> ConfirmRequest {
         undoable: false,
         reasons: vec![AskReason::Mode],
         preview: Preview::NewFile { content: "x".to_owned() },
+        content: None,
         model_words: String::new(),
         rule_proposals: vec![RuleScope::ToolInFolders { tool: "write_file".to_owned() }],
         dry_run: vec![(1, 2)],

@@ -263,7 +263,9 @@ impl Round {
     }
 
     /// What follows an error: another try, another provider, or the end.
-    async fn failed(&mut self, error: Error) -> Option<Input> {
+    async fn failed(&mut self, mut error: Error) -> Option<Input> {
+        // A server may answer with the key that it was sent.
+        error.message = crate::policy::redact(&error.message).into_owned();
         let shown = if self.first_token_at.is_some() { Shown::Something } else { Shown::Nothing };
         let session = self.parts.transcript.id().clone();
         if let Decision::Retry { wait_ms } = decide(&error, self.retries, shown, random_share()) {

@@ -72,6 +72,10 @@ pub fn find_deceptive(text: &str, multiline: bool) -> Vec<Deception> {
 
 /// The text with every deception replaced by its escape.
 pub fn escape(text: &str, multiline: bool) -> Cow<'_, str> {
+    // Most text is this.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') || (multiline && matches!(byte, b'\n' | b'\t'))) {
+        return Cow::Borrowed(text);
+    }
     let deceptions = find_deceptive(text, multiline);
     if deceptions.is_empty() {
         return Cow::Borrowed(text);

@@ -1,6 +1,7 @@
 //! A question to the person, and the answer.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::ir::{Access, CallId, ConfirmId, Preview, RiskLevel, SessionId, ToolCall, UnixMs};
 use crate::policy::{AskReason, RuleScope};
@@ -39,6 +40,9 @@ pub struct ConfirmRequest {
     pub reasons: Vec<AskReason>,
     /// What it would do, whole.
     pub preview: Preview,
+    /// What a whole write puts there, to be compared with what is meant.
+    #[serde(default)]
+    pub content: Option<ContentFacts>,
     /// The model's own words before the call, labelled as such.
     pub model_words: String,
     /// Scopes that may be allowed for this session, narrow to broad; empty when none may.
@@ -74,6 +78,29 @@ pub struct RuleOffer {
     pub covered: u32,
     /// … of how many.
     pub of: u32,
+}
+
+/// A content by its size and hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContentFacts {
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// Its lines; a last one without a line break counts.
+    pub lines: u64,
+    /// SHA-256 of its bytes, hex.
+    pub sha256: String,
+}
+
+impl ContentFacts {
+    /// Of a text.
+    pub fn of(content: &str) -> Self {
+        Self {
+            bytes: content.len() as u64,
+            lines: content.lines().count() as u64,
+            sha256: hex::encode(Sha256::digest(content.as_bytes())),
+        }
+    }
 }
 
 /// What the person said.

@@ -3,7 +3,7 @@
 //! `logic` takes events for at most 4 ms and never draws; `draw` reads the state and fills the outbox.
 #![expect(clippy::disallowed_methods, reason = "the window reads the clock and hands the time to the state")]
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,11 @@ use egui::{Context, OpenUrl, Ui, UserAttentionType, ViewportCommand, Visuals};
 
 use crate::app::rows::{model_rows, palette_rows, sidebar_rows};
 use crate::app::{AppState, Closing, FaultChoice, HostAction, Intent, Phase, Reaction, StartFault};
-use crate::ir::UnixMs;
+use crate::ir::{SessionId, UnixMs};
 use crate::lang::{Lang, Locale};
 use crate::port::{Command, Event, GeneralSettings, Language, Theme as ThemeSetting, WindowPlace};
 
+use super::notice::{LONG_TURN_MS, Notice};
 use super::panel::composer;
 use super::scene::{Rows, Scene, ViewState};
 use super::theme::{Mode, Theme};
@@ -105,6 +106,10 @@ pub struct Window {
     composes: bool,
     /// Something came that the person would want to see.
     wants_attention: bool,
+    /// What the desktop is told of, should the window have no focus.
+    notice: Option<Notice>,
+    /// When each running turn began.
+    turns: HashMap<SessionId, UnixMs>,
     /// When the person last did anything.
     touched_at: UnixMs,
 }
@@ -212,6 +217,8 @@ impl Window {
             rows_day: 0,
             composes: false,
             wants_attention: false,
+            notice: None,
+            turns: HashMap::new(),
             touched_at: UnixMs(0),
         }
     }
@@ -297,9 +304,27 @@ impl Window {
         let events = port.drain(DRAIN_BUDGET);
         for event in events {
             self.wants_attention |= matches!(event, Event::ConfirmAsked(_) | Event::TurnEnded(_));
+            self.take_notice(&event, now);
             let reaction = self.state.on_event(event, now);
             self.carry_out(reaction, None, now);
             self.rows_are_stale = true;
+        }
+    }
+
+    /// What the desktop is told of, should the window have no focus.
+    fn take_notice(&mut self, event: &Event, now: UnixMs) {
+        if let Event::ConfirmAsked(request) = event {
+            self.notice = Some(Notice::of_question(&self.lang, request));
+        } else if let Event::StateChanged { session, state } = event
+            && state.is_running()
+        {
+            self.turns.entry(session.clone()).or_insert(now);
+        } else if let Event::TurnEnded(end) = event
+            && self.turns.remove(&end.session_id).is_some_and(|began| now.since(began) >= LONG_TURN_MS)
+        {
+            let session = self.state.sessions.iter().find(|session| session.id == end.session_id);
+            let title = session.map_or("", |session| session.title.as_str());
+            self.notice = Notice::of_end(&self.lang, end, title);
         }
     }
 
@@ -317,7 +342,11 @@ impl Window {
         self.take_input(ctx, now);
         if std::mem::take(&mut self.wants_attention) && !ctx.input(|input| input.focused) {
             ctx.send_viewport_cmd(ViewportCommand::RequestUserAttention(UserAttentionType::Informational));
+            if let Some(notice) = self.notice.take() {
+                notice.show();
+            }
         }
+        self.notice = None;
         let reaction = self.state.on_tick(now);
         self.carry_out(reaction, Some(ctx), now);
         self.apply_outbox(ctx, now);

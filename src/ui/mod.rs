@@ -11,6 +11,7 @@ pub mod icon;
 pub mod layout;
 pub mod markdown;
 pub mod modal;
+mod notice;
 pub mod panel;
 pub mod picture;
 pub mod rule;

@@ -8,6 +8,7 @@ use crate::app::rows::{ModelRow, PaletteRow, SidebarRow};
 use crate::app::{AppState, Intent};
 use crate::ir::{SessionId, UnixMs};
 use crate::lang::{Arg, Lang};
+use crate::policy;
 
 use super::theme::Theme;
 use super::transcript::Transcript;
@@ -96,9 +97,10 @@ impl Scene<'_> {
         self.lang.text(key)
     }
 
-    /// A text with owned arguments, as events carry them.
+    /// A text with owned arguments, as events carry them: they come from elsewhere, so what would deceive is escaped.
     pub fn filled(&self, key: &str, args: &[(&'static str, String)]) -> String {
-        let args: Vec<(&str, Arg<'_>)> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
+        let args: Vec<(&str, Arg<'_>)> =
+            args.iter().map(|(name, value)| (*name, Arg::from(policy::escape(value, false).into_owned()))).collect();
         self.lang.format(key, &args)
     }
 }

@@ -91,7 +91,8 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
 /// What went wrong, in the window's language.
 pub fn error(lang: &Lang, error: &Error) -> String {
     let (key, args) = error_text(error);
-    let args: Vec<(&str, Arg<'_>)> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
+    let args: Vec<(&str, Arg<'_>)> =
+        args.iter().map(|(name, value)| (*name, Arg::from(escape(value, true).into_owned()))).collect();
     lang.format(key, &args)
 }
 

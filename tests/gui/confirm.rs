@@ -229,3 +229,56 @@ fn several_waiting_reads_are_answered_from_one_list() {
         .collect();
     assert_eq!(confirms, ["a", "b"]);
 }
+
+/// A change of a large file: only its last line.
+fn last_line_changed() -> (String, nod::port::ConfirmRequest) {
+    let body = "0123456789 abcdefghijklmnopqrstuvwxyz\n".repeat(138_000);
+    let content = format!("{body}the very end\r\n");
+    let line = |tag, number, text: &str| nod::ir::DiffLine {
+        tag,
+        old_line: (tag != nod::ir::DiffTag::Added).then_some(number),
+        new_line: (tag != nod::ir::DiffTag::Removed).then_some(number),
+        text: text.to_owned(),
+    };
+    let mut lines: Vec<_> = body.lines().zip(1..).map(|(text, n)| line(nod::ir::DiffTag::Context, n, text)).collect();
+    lines.push(line(nod::ir::DiffTag::Removed, 138_001, "the old end\n"));
+    lines.push(line(nod::ir::DiffTag::Added, 138_001, "the very end\t \r\n"));
+    let mut request = question("q", &content);
+    request.preview = nod::ir::Preview::Diff { lines, added: 1, removed: 1 };
+    (content, request)
+}
+
+#[test]
+fn the_only_change_of_five_megabytes_is_one_key_away_and_what_is_written_is_told_exactly() {
+    let (content, request) = last_line_changed();
+    assert!(content.len() > 5_000_000);
+    let mut stage = Stage::open();
+    stage.tell(Event::ConfirmAsked(Box::new(request)));
+    for _ in 0..120 {
+        stage.harness.step();
+    }
+    stage.pass(600);
+    stage.settle();
+    let drawn = |stage: &Stage| format!("{:?}", stage.harness.output().shapes);
+    assert!(!drawn(&stage).contains("the very end"));
+    assert!(stage.harness.query_by_label_contains("more lines below").is_some(), "{:?}", stage.texts());
+    let texts = stage.texts().join("\n");
+    let hash = nod::port::ContentFacts::of(&content).sha256;
+    assert!(texts.contains(&hash) && texts.contains("5,244,014 bytes"), "{texts}");
+    stage.harness.key_press(Key::F7);
+    stage.settle();
+    let shown = drawn(&stage);
+    // Its tab, its last space and its carriage return are drawn.
+    assert!(shown.contains("the very end→   ·\\\\r"), "the last line is not drawn as it is");
+    assert!(stage.harness.query_by_label_contains("Change 1 of 1").is_some());
+    assert!(stage.harness.query_by_label_contains("more lines below").is_none());
+    // Only what is in sight is laid out, whatever the size.
+    assert!(shown.matches("0123456789 abcdefghijklmnopqrstuvwxyz").count() < 60);
+}
+
+#[test]
+fn the_allowed_folder_stands_apart_from_the_target() {
+    let stage = ready();
+    let texts = stage.texts();
+    assert!(texts.iter().any(|text| text == "~/projects/web"), "{texts:?}");
+}

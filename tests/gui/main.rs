@@ -17,6 +17,7 @@ mod picture;
 mod provider;
 mod scene;
 mod settings;
+mod shield;
 mod support;
 mod transcript;
 mod window;

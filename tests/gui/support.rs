@@ -274,6 +274,7 @@ pub(crate) fn question(id: &str, content: &str) -> ConfirmRequest {
         undoable: false,
         reasons: vec![AskReason::Mode],
         preview: Preview::NewFile { content: content.to_owned() },
+        content: Some(nod::port::ContentFacts::of(content)),
         model_words: "I move the settings.".to_owned(),
         rule_proposals: vec![
             RuleScope::File {

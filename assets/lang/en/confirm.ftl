@@ -23,6 +23,8 @@ confirm-fact-folder = Folder
 confirm-fact-in = Runs in
 confirm-fact-place = Place
 confirm-fact-link = Through
+confirm-fact-allowed = Allowed in
+confirm-fact-content = Content
 confirm-fact-what = What
 confirm-fact-limit = At most
 confirm-fact-environment = Environment
@@ -80,6 +82,18 @@ confirm-reason-mount = It lies on another disk than its allowed folder.
 confirm-reason-unparsed = The command line could not be taken apart: read it with care.
 confirm-reason-rule = A rule of this chat was changed from outside, so it is asked. Look at the rules at the right.
 confirm-preview = Preview
+confirm-content = { $bytes } bytes · SHA-256 { $hash }
+confirm-next-change = Next change
+confirm-previous-change = Previous change
+confirm-changes = { $count ->
+    [one] 1 change
+   *[other] { $count } changes
+}
+confirm-change-place = Change { $place } of { $count }
+confirm-more-lines = { $count ->
+    [one] 1 more line below
+   *[other] { $count } more lines below
+}
 confirm-arguments = All arguments
 confirm-show-arguments = All arguments
 confirm-hide-arguments = Hide arguments

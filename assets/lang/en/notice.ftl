@@ -8,6 +8,9 @@ notice-folder-holds-blocked = Some places in this folder stay blocked: { $path }
 
 ## Short messages that need no answer
 notice-undo = Undo
+notify-answer = Nod waits for your answer
+notify-ended = { $program }: the answer is ready
+notify-failed = { $program }: the answer broke off
 notice-session-deleted = “{ $title }” was deleted
 notice-exported = Exported to { $path }
 notice-provider-switched = { $to } answers now instead of { $from }: { $reason }

@@ -251,6 +251,7 @@ keys-previous-chat = Previous chat
 keys-search = Search all chats
 keys-rename = Rename the chat
 keys-lock = This machine only: close or open the padlock
+keys-next-change = Next change in the preview
 keys-send = Send
 keys-newline = New line
 keys-edit-last = Edit your last message (empty box)

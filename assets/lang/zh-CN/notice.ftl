@@ -8,6 +8,9 @@ notice-folder-holds-blocked = 这个目录里有些位置仍被禁止访问：{ 
 
 ## Short messages that need no answer
 notice-undo = 撤销
+notify-answer = Nod 正在等待您的答复
+notify-ended = { $program }：回答已完成
+notify-failed = { $program }：回答中断
 notice-session-deleted = 已删除“{ $title }”
 notice-exported = 已导出到 { $path }
 notice-provider-switched = 现由 { $to } 代替 { $from } 回答：{ $reason }

@@ -224,6 +224,7 @@ keys-previous-chat = 上一个对话
 keys-search = 搜索全部对话
 keys-rename = 重命名对话
 keys-lock = 仅限本机：锁上或解锁
+keys-next-change = 预览中的下一处更改
 keys-send = 发送
 keys-newline = 换行
 keys-edit-last = 编辑上一条消息（输入框为空时）

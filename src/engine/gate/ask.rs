@@ -5,7 +5,7 @@ use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failur
 use crate::policy::{
     AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, denials, proposals,
 };
-use crate::port::{Answer, ConfirmRequest};
+use crate::port::{Answer, ConfirmRequest, ContentFacts};
 
 use super::super::confirm::Answered;
 use super::super::shared::unique;
@@ -101,6 +101,12 @@ async fn question(
             && plan.targets.iter().all(|target| target.is_restorable_after_delete(&trash)),
         reasons,
         preview: plan.preview.clone().unwrap_or(Preview::Nothing),
+        content: plan
+            .args
+            .get("content")
+            .and_then(serde_json::Value::as_str)
+            .filter(|_| plan.facts.access == Access::Write)
+            .map(ContentFacts::of),
         model_words: caller.model_words.clone(),
         rule_proposals: scopes,
         dry_run,

@@ -13,6 +13,7 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,25 @@ pub struct Secret {
     pub range: Range<usize>,
     /// What.
     pub kind: SecretKind,
+}
+
+/// A text without its secrets, for logs: each is only named.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let found = find_secrets(text);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut redacted = String::with_capacity(text.len());
+    let mut done = 0;
+    for Secret { range, kind } in found {
+        redacted.push_str(text.get(done..range.start).unwrap_or_default());
+        redacted.push_str("⟦masked: ");
+        redacted.push_str(kind.words());
+        redacted.push('⟧');
+        done = range.end;
+    }
+    redacted.push_str(text.get(done..).unwrap_or_default());
+    Cow::Owned(redacted)
 }
 
 /// Every secret in a text, in order, none inside another.

@@ -77,3 +77,84 @@ impl fmt::Debug for Owner {
 pub(super) fn host_of(address: &Address) -> &str {
     address.url().host_str().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use url::Url;
+
+    use super::super::{Http, HttpProblem, Redirects, TimeLimits};
+    use super::*;
+
+    #[derive(Default)]
+    struct Watch {
+        most: u64,
+        asked: AtomicU64,
+        received: AtomicU64,
+    }
+
+    impl Traffic for Watch {
+        fn admits(&self, _: &str, _: Reach) -> bool {
+            self.asked.fetch_add(1, Ordering::SeqCst) < self.most
+        }
+
+        fn sent(&self, _: &str, _: u64) {}
+
+        fn received(&self, _: &str, bytes: u64) {
+            self.received.fetch_add(bytes, Ordering::SeqCst);
+        }
+    }
+
+    /// A server that leads on once and then says hello; how many requests it got.
+    fn server() -> (Url, Arc<AtomicU64>) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        let requests = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&requests);
+        let serve = move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let mut request = [0; 4096];
+                let count = stream.read(&mut request).unwrap_or(0);
+                counted.fetch_add(1, Ordering::SeqCst);
+                let is_first = request[..count].starts_with(b"GET /first");
+                let answer = if is_first {
+                    "HTTP/1.1 302 Found\r\nLocation: /second\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                } else {
+                    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
+                };
+                stream.write_all(answer.as_bytes()).ok();
+            }
+        };
+        drop(std::thread::Builder::new().spawn(serve).unwrap());
+        (url, requests)
+    }
+
+    async fn ask(most: u64) -> (Result<Vec<u8>, HttpProblem>, u64, Arc<Watch>) {
+        let (url, requests) = server();
+        let watch = Arc::new(Watch { most, ..Watch::default() });
+        let work = async {
+            let limits = TimeLimits::QUICK;
+            let http = Http::new(&Address::new(url).unwrap(), limits.connect, Redirects::SameOrigin).unwrap();
+            // Another task, in which nobody says on whose behalf: the client knows it.
+            let asked = tokio::task::spawn(async move { http.get("first", limits).await?.bytes(100).await });
+            asked.await.unwrap().map_err(|error| error.problem)
+        };
+        let answer = on_behalf_of(watch.clone(), work).await;
+        (answer, requests.load(Ordering::SeqCst), watch)
+    }
+
+    #[tokio::test]
+    async fn nothing_leaves_that_was_not_admitted_redirects_too() {
+        let (answer, requests, watch) = ask(0).await;
+        assert_eq!((answer, requests, watch.asked.load(Ordering::SeqCst)), (Err(HttpProblem::Locked), 0, 1));
+        let (answer, requests, _) = ask(1).await;
+        assert_eq!((answer, requests), (Err(HttpProblem::Redirect), 1));
+        // The control: admitted, it goes all the way and is counted.
+        let (answer, requests, watch) = ask(9).await;
+        assert_eq!((answer.as_deref(), requests), (Ok(&b"hello"[..]), 2));
+        assert_eq!((watch.asked.load(Ordering::SeqCst), watch.received.load(Ordering::SeqCst)), (2, 5));
+    }
+}

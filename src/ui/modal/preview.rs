@@ -30,8 +30,20 @@ pub fn height_of(theme: &Theme, rows: usize) -> f32 {
     rows as f32 * theme.line_height(Type::Mono) + 2.0 * PADDING
 }
 
-/// Draws the rows in a scrolling surface of this height. `name` is what a screen reader says of it.
-pub fn show(ui: &mut Ui, theme: &Theme, id: &str, name: &str, preview: &Preview, rows: &PreviewRows, height: f32) {
+/// Where a surface is and what it does now.
+pub struct Surface<'text> {
+    pub id: &'text str,
+    /// What a screen reader says of it.
+    pub name: &'text str,
+    /// In points.
+    pub height: f32,
+    /// The row that comes into sight in this frame.
+    pub jump: Option<usize>,
+}
+
+/// Draws the rows in a scrolling surface; gives how many rows are below what is in sight.
+pub fn show(ui: &mut Ui, theme: &Theme, preview: &Preview, rows: &PreviewRows, surface: &Surface<'_>) -> usize {
+    let Surface { id, name, height, jump } = *surface;
     let colors = &theme.colors;
     Frame::NONE
         .fill(colors.code)
@@ -42,8 +54,12 @@ pub fn show(ui: &mut Ui, theme: &Theme, id: &str, name: &str, preview: &Preview,
             ui.set_min_size(vec2(width, height));
             let line = theme.line_height(Type::Mono);
             let total = rows.rows.len();
-            let area =
+            let mut area =
                 ScrollArea::vertical().id_salt(id).auto_shrink(false).max_height(height).min_scrolled_height(height);
+            if let Some(row) = jump {
+                // A few rows above it stay in sight.
+                area = area.vertical_scroll_offset((row as f32 * line - height / 3.0).max(0.0));
+            }
             area.show_viewport(ui, |ui, viewport| {
                 ui.set_height(height_of(theme, total));
                 let response = ui.interact(ui.clip_rect(), ui.scope_id().with("surface"), Sense::click());
@@ -73,8 +89,11 @@ pub fn show(ui: &mut Ui, theme: &Theme, id: &str, name: &str, preview: &Preview,
                     let ring = ui.clip_rect().shrink(1.0);
                     ui.painter().rect_stroke(ring, CornerRadius::same(radius::CARD), stroke, egui::StrokeKind::Inside);
                 }
-            });
-        });
+                total.saturating_sub(last)
+            })
+            .inner
+        })
+        .inner
 }
 
 fn keyboard_scroll(ui: &Ui, response: &egui::Response, height: f32) {
@@ -141,14 +160,14 @@ fn draw_row(ui: &Ui, theme: &Theme, rect: Rect, preview: &Preview, row: &Preview
             rect.left() + NUMBER_WIDTH + MARK_WIDTH
         }
     };
-    let is_change = matches!(row.kind, RowKind::Added | RowKind::Removed);
-    let job = row_job(theme, row.text(preview), is_change);
+    let is_content = matches!(row.kind, RowKind::Plain | RowKind::Added | RowKind::Removed);
+    let job = row_job(theme, row.text(preview), is_content);
     let galley = ui.fonts_mut(|fonts| fonts.layout_job(job));
     ui.painter().galley(pos2(text_left, rect.top()), galley, colors.text);
 }
 
-/// A row's text: deceptions in red as escapes; in changed lines spaces at the ends and tabs are visible.
-fn row_job(theme: &Theme, text: &str, is_change: bool) -> LayoutJob {
+/// A row's text: deceptions in red as escapes; in content spaces at the ends, tabs and carriage returns are visible.
+fn row_job(theme: &Theme, text: &str, is_content: bool) -> LayoutJob {
     let colors = &theme.colors;
     let plain = theme.format(Type::Mono, colors.text);
     let faint = theme.format(Type::Mono, colors.dim);
@@ -156,12 +175,12 @@ fn row_job(theme: &Theme, text: &str, is_change: bool) -> LayoutJob {
     let mut job = LayoutJob::default();
     job.wrap.max_width = f32::INFINITY;
     let (text, ends_with_return) = text.strip_suffix('\r').map_or((text, false), |text| (text, true));
-    let trailing = if is_change { text.trim_end_matches(' ').len() } else { text.len() };
+    let trailing = if is_content { text.trim_end_matches(' ').len() } else { text.len() };
     let (body, tail) = text.split_at_checked(trailing).unwrap_or((text, ""));
     for segment in segments(body, true) {
         match segment {
             Segment::Escaped(escape) => job.append(&escape, 0.0, bad.clone()),
-            Segment::Plain(plain_text) if is_change => {
+            Segment::Plain(plain_text) if is_content => {
                 for (index, part) in plain_text.split('\t').enumerate() {
                     if index > 0 {
                         job.append("→   ", 0.0, faint.clone());

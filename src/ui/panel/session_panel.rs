@@ -56,7 +56,7 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, short.as_str()));
             let place = egui::pos2(rect.left(), rect.center().y - galley.size().y / 2.0);
             ui.painter().galley(place, galley, scene.theme.colors.text);
-            response.on_hover_text(folder.as_str());
+            response.on_hover_text(escape(folder, false));
             if index == 0 {
                 ui.add(Badge::new(scene.lang.text("panel-first-folder"), Tone::Neutral))
                     .on_hover_text(scene.lang.text("panel-first-folder-detail"));

@@ -35,7 +35,10 @@ pub const GROUPS: [Group; 4] = [
             ("Esc", "keys-stop"),
         ],
     ),
-    ("keys-group-confirm", &[("Esc", "keys-deny"), ("Ctrl Enter", "keys-allow"), ("Tab", "keys-move")]),
+    (
+        "keys-group-confirm",
+        &[("Esc", "keys-deny"), ("Ctrl Enter", "keys-allow"), ("F7", "keys-next-change"), ("Tab", "keys-move")],
+    ),
     (
         "keys-group-window",
         &[

@@ -7,6 +7,7 @@ use crate::app::rows::{context_gauge, grouped_number, short_path};
 use crate::app::{Intent, Panel, PathPurpose};
 use crate::ir::ThinkingLevel;
 use crate::lang::Arg;
+use crate::policy::escape;
 use crate::ui::icon::Icon;
 use crate::ui::panel::{model_picker, sidebar};
 use crate::ui::scene::{Scene, ViewState};
@@ -58,7 +59,7 @@ fn title(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Heading, true, text));
     ui.painter().galley(rect.min, galley, color);
     if is_cut {
-        response.on_hover_text(text);
+        response.on_hover_text(escape(text, false));
     }
     if !session.title.is_empty() {
         let (id, pinned) = (session.id.clone(), session.pinned);
@@ -219,7 +220,7 @@ fn folder_chip(ui: &mut Ui, scene: &mut Scene<'_>, folder: &str, is_roomy: bool)
     let width = if is_roomy { 170.0 } else { 110.0 };
     let chip =
         ui.add(Chip::new(&tail(&short, if is_roomy { 26 } else { 16 })).icon(Icon::Folder).strong().max_width(width));
-    let chip = chip.on_hover_text(RichText::new(folder));
+    let chip = chip.on_hover_text(RichText::new(escape(folder, false)));
     let chosen = menu(&chip, 260.0, |ui| folder_rows(ui, scene, folder));
     if let Some(intent) = chosen.and_then(|shown| shown.inner) {
         scene.push(intent);

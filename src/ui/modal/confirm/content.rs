@@ -1,16 +1,16 @@
 //! What the call would do, whole: the preview, all arguments, other reads that wait, and the model's words, labelled.
 
-use egui::{Align, Frame, Label, Layout, Margin, TextWrapMode, Ui, vec2};
+use egui::{Align, Frame, Key, Label, Layout, Margin, Modifiers, TextWrapMode, Ui, vec2};
 
 use crate::app::Intent;
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
-use crate::ui::modal::preview;
+use crate::ui::modal::preview::{self, Surface};
 use crate::ui::safe_text::safe;
-use crate::ui::scene::Scene;
-use crate::ui::theme::{Type, space};
-use crate::ui::widget::Button;
+use crate::ui::scene::{Scene, take_key};
+use crate::ui::theme::{Type, size, space};
+use crate::ui::widget::{Button, IconButton, Shortcut};
 
 use super::ConfirmView;
 use super::answer::approves;
@@ -40,8 +40,15 @@ pub(super) fn previews(
     let most = if confirm.is_wide { budget } else { budget.min(440.0) } / shares;
     if let Some(rows) = preview_rows {
         let height = preview::height_of(theme, rows.rows.len()).min(most);
-        preview::show(ui, theme, "preview", scene.lang.text("confirm-preview"), &request.preview, rows, height);
+        let name = scene.lang.text("confirm-preview");
+        let surface = Surface { id: "preview", name, height, jump: confirm.jump.take() };
+        let below = preview::show(ui, theme, &request.preview, rows, &surface);
         drawn += height;
+        if below != confirm.below {
+            confirm.below = below;
+            ui.ctx().request_repaint();
+        }
+        navigation(ui, scene, confirm);
     }
     ui.add_space(space::XS);
     let key = if confirm.shows_args { "confirm-hide-arguments" } else { "confirm-show-arguments" };
@@ -53,10 +60,57 @@ pub(super) fn previews(
     if let Some((text, rows)) = args_rows {
         ui.add_space(space::XS);
         let height = preview::height_of(theme, rows.rows.len()).min(most);
-        preview::show(ui, theme, "arguments", scene.lang.text("confirm-arguments"), text, rows, height);
+        let name = scene.lang.text("confirm-arguments");
+        preview::show(ui, theme, text, rows, &Surface { id: "arguments", name, height, jump: None });
         drawn += height;
     }
     drawn
+}
+
+/// The way through the changes, and how much is below what is in sight.
+fn navigation(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView) {
+    let Some(rows) = &confirm.rows else { return };
+    let changes = rows.changes.len();
+    if changes == 0 && confirm.below == 0 && confirm.change.is_none() {
+        return;
+    }
+    let theme = scene.theme;
+    let dim = theme.colors.dim;
+    let mut step = 0;
+    ui.horizontal(|ui| {
+        ui.set_height(size::CHIP);
+        if changes > 0 {
+            let before = IconButton::new(Icon::ChevronLeft, scene.lang.text("confirm-previous-change")).small();
+            if ui.add(before).clicked() || take_key(ui, Modifiers::SHIFT, Key::F7) {
+                step = -1;
+            }
+            let next = IconButton::new(Icon::ChevronRight, scene.lang.text("confirm-next-change")).small();
+            if ui.add(next).clicked() || take_key(ui, Modifiers::NONE, Key::F7) {
+                step = 1;
+            }
+            let place = confirm.change.map_or(0, |change| change + 1);
+            let words = [("place", Arg::from(place)), ("count", Arg::from(changes))];
+            let key = if place == 0 { "confirm-changes" } else { "confirm-change-place" };
+            ui.label(theme.rich(scene.lang.format(key, &words), Type::Meta, dim));
+            ui.add(Shortcut("F7"));
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            if confirm.below > 0 {
+                let words = scene.lang.format("confirm-more-lines", &[("count", Arg::from(confirm.below))]);
+                ui.label(theme.rich(words, Type::MetaMedium, theme.colors.warn));
+            }
+        });
+    });
+    if step != 0 {
+        let next = match (confirm.change, step) {
+            (None, _) => 0,
+            (Some(at), 1) => (at + 1) % changes,
+            (Some(at), _) => at.checked_sub(1).unwrap_or(changes - 1),
+        };
+        confirm.change = Some(next);
+        confirm.jump = rows.changes.get(next).map(|row| *row as usize);
+        ui.ctx().request_repaint();
+    }
 }
 
 /// Several reads that wait, as one list with one yes.

@@ -3,7 +3,7 @@
 use egui::text::LayoutJob;
 use egui::{Label, TextWrapMode, Ui, vec2};
 
-use crate::app::rows::short_path;
+use crate::app::rows::{grouped_number, short_path};
 use crate::ir::{Access, Preview, RiskLevel};
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
@@ -55,6 +55,10 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
         let text = lang.text("confirm-outside");
         fact(ui, theme, lang.text("confirm-fact-place"), safe(theme, text, Type::ControlMedium, colors.bad));
     }
+    if let Some(folder) = request.folder.as_deref().filter(|_| !is_command) {
+        let value = safe(theme, &short_path(folder, scene.home), Type::Mono, colors.dim);
+        fact(ui, theme, lang.text("confirm-fact-allowed"), value);
+    }
     if let Some(given) = &request.via_link {
         let value = safe(theme, &short_path(given, scene.home), Type::Mono, colors.text);
         fact(ui, theme, lang.text("confirm-fact-link"), value);
@@ -65,6 +69,12 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
         lang.text("confirm-fact-what"),
         safe(theme, &sentence::what(lang, request), Type::Control, colors.text),
     );
+    if let Some(content) = &request.content {
+        let bytes = grouped_number(content.bytes);
+        let words = [("bytes", Arg::from(bytes)), ("hash", Arg::from(content.sha256.as_str()))];
+        let value = safe(theme, &lang.format("confirm-content", &words), Type::Control, colors.dim);
+        fact(ui, theme, lang.text("confirm-fact-content"), value);
+    }
     if let Preview::Command(command) = &request.preview {
         let seconds = i64::try_from(command.timeout_ms / 1000).unwrap_or(i64::MAX);
         let limit = lang.format("confirm-seconds", &[("seconds", Arg::Number(seconds))]);

@@ -17,6 +17,11 @@ pub struct ConfirmView {
     pub(super) args: Option<(Preview, PreviewRows)>,
     pub(super) columns: usize,
     pub(super) is_wide: bool,
+    /// The change that was jumped to last, and the row to jump to in the next frame.
+    pub(super) change: Option<usize>,
+    pub(super) jump: Option<usize>,
+    /// Rows below what is in sight, as the last frame found.
+    pub(super) below: usize,
     pub(super) shows_args: bool,
     /// The words of a refusal, while they are typed.
     pub(super) reason: Option<String>,

@@ -1,0 +1,74 @@
+//! What was masked is told on the card, value by value, and the padlock is a click and a key away.
+
+use std::collections::BTreeSet;
+
+use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable as _;
+use nod::ir::{Contact, MessageId, Role, SessionId, UnixMs};
+use nod::policy::{MaskedSecret, SecretKind};
+use nod::port::{Command, Event};
+
+use crate::support::{START, Stage, message, opened, session};
+
+fn secret(number: u32, is_released: bool, place: &str) -> MaskedSecret {
+    MaskedSecret {
+        id: format!("{number:064x}"),
+        kind: SecretKind::ApiKey,
+        number,
+        tail: "9f3a".to_owned(),
+        is_released,
+        places: BTreeSet::from([place.to_owned()]),
+    }
+}
+
+#[test]
+fn each_masked_value_can_be_sent_anyway_and_is_never_shown_whole() {
+    let mut stage = Stage::open();
+    stage.tell(opened("s", vec![message("m1", Role::User, "Look at this file")], vec![]));
+    let secrets = vec![secret(1, false, "m1"), secret(2, true, "m1"), secret(3, false, "another")];
+    stage.tell(Event::SecretsChanged { session: SessionId::new("s"), secrets });
+    stage.settle();
+    stage.commands();
+    stage.harness.get_by_label("1 secret masked").click();
+    stage.settle();
+    let texts = stage.texts().join("\n");
+    assert!(texts.contains("API key #1 · …9f3a") && !texts.contains("API key #3"), "{texts}");
+    assert!(stage.harness.query_by_label("Mask again API key #2 · …9f3a").is_some());
+    stage.harness.get_by_label("Send anyway API key #1 · …9f3a").click();
+    stage.settle();
+    let released =
+        Command::ReleaseSecret { session: SessionId::new("s"), secret: format!("{:064x}", 1), is_released: true };
+    assert_eq!(stage.sent(), [released]);
+    assert_eq!(MessageId::new("m1").as_str(), "m1");
+}
+
+#[test]
+fn the_padlock_is_closed_by_click_and_by_key_and_the_panel_lists_the_hosts() {
+    let mut stage = Stage::open();
+    stage.commands();
+    stage.harness.get_by_label_contains("Press to close the padlock").click();
+    stage.settle();
+    let lock = |is_local_only| Command::SetLocalOnly { session: SessionId::new("s"), is_local_only };
+    assert_eq!(stage.sent(), [lock(true)]);
+    let locked = nod::ir::Session { is_local_only: true, ..session("s", "Config module") };
+    stage.tell(Event::SessionChanged(Box::new(locked)));
+    stage.settle();
+    stage.harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::L);
+    stage.settle();
+    assert_eq!(stage.sent(), [lock(false)]);
+    let contact = Contact {
+        host: "api.exam\u{202E}ple.com".to_owned(),
+        requests: 2,
+        refused: 1,
+        sent_bytes: 2048,
+        received_bytes: 10,
+        last_at: UnixMs(START),
+    };
+    stage.tell(Event::ContactsChanged { session: SessionId::new("s"), contacts: vec![contact] });
+    stage.harness.get_by_label("Folders, mode and rules").click();
+    stage.settle();
+    let texts = stage.texts().join("\n");
+    for part in ["api.exam\\u{202E}ple.com", "2 requests · 2.0 KB sent · 10 B received", "1 request held back"] {
+        assert!(texts.contains(part), "{part:?} is missing in:\n{texts}");
+    }
+}

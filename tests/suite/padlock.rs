@@ -1,0 +1,75 @@
+//! A chat whose padlock is closed reaches this machine alone, and every host that a chat reached is on record.
+
+use nod::ir::Contact;
+use nod::port::{Command, Event, TurnEnd};
+use serde_json::json;
+
+use crate::support::desk::{Desk, Setup};
+use crate::support::ollama::{OllamaServer, Reply, done_line, text_line};
+
+fn yes() -> Reply {
+    Reply::stream([text_line("Yes."), done_line("stop")])
+}
+
+fn lock(desk: &mut Desk, is_local_only: bool) {
+    desk.send(Command::SetLocalOnly { session: desk.session.clone(), is_local_only });
+    desk.until(|event| matches!(event, Event::SessionChanged(session) if session.is_local_only == is_local_only));
+}
+
+fn said(desk: &mut Desk) -> TurnEnd {
+    desk.say("Hello");
+    desk.turn_end()
+}
+
+fn contacts(desk: &mut Desk) -> Vec<Contact> {
+    match desk.until(|event| matches!(event, Event::ContactsChanged { contacts, .. } if !contacts.is_empty())) {
+        Event::ContactsChanged { contacts, .. } => contacts,
+        _ => unreachable!(),
+    }
+}
+
+#[test]
+fn a_locked_chat_sends_nothing_to_a_model_elsewhere_and_says_so() {
+    let server = OllamaServer::start();
+    server.answer(yes());
+    let mut setup = Setup::ollama(&server.url());
+    setup.settings.push(("models.ollama_is_remote", json!(true)));
+    let mut desk = Desk::with(setup);
+    lock(&mut desk, true);
+    let error = said(&mut desk).error.unwrap();
+    assert_eq!(error.provider_code.as_deref(), Some("locked"), "{error:?}");
+    assert_eq!(server.chats(), Vec::<serde_json::Value>::new());
+    // The control: open, it goes out.
+    lock(&mut desk, false);
+    assert_eq!(said(&mut desk).content, "Yes.");
+    assert_eq!(server.chats().len(), 1);
+}
+
+#[test]
+fn the_http_layer_itself_holds_back_every_address_but_this_machine() {
+    // Nobody answers there, and nobody is asked: the refusal comes before any connection.
+    let mut desk = Desk::with(Setup::ollama("http://10.255.255.1:9"));
+    lock(&mut desk, true);
+    let error = said(&mut desk).error.unwrap();
+    assert_eq!(error.provider_code.as_deref(), Some("locked"), "{error:?}");
+    let contacts = contacts(&mut desk);
+    let found: Vec<_> = contacts.iter().map(|contact| (contact.host.as_str(), contact.requests)).collect();
+    assert_eq!(found, [("10.255.255.1", 0)], "nothing left");
+}
+
+#[test]
+fn a_locked_chat_still_reaches_this_machine_and_its_hosts_are_kept() {
+    let server = OllamaServer::start();
+    server.answer(yes());
+    let mut desk = Desk::with(Setup::ollama(&server.url()).kept());
+    lock(&mut desk, true);
+    assert_eq!(said(&mut desk).content, "Yes.");
+    let before = contacts(&mut desk);
+    let [contact] = before.as_slice() else { panic!("{before:?}") };
+    assert_eq!((contact.host.as_str(), contact.refused), ("127.0.0.1", 0));
+    assert!(contact.requests >= 1 && contact.sent_bytes > 100 && contact.received_bytes > 10, "{contact:?}");
+    desk.restart();
+    desk.send(Command::OpenSession(desk.session.clone()));
+    assert!(desk.opened().is_local_only);
+    assert_eq!(contacts(&mut desk), before);
+}
