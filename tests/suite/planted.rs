@@ -94,7 +94,8 @@ fn a_key_is_nowhere_but_where_it_is_for() {
     local.answer(Reply::stream([text_line("Done."), done_line("stop")]));
     let url = local.url();
     let words = ["exec", "--provider", "ollama", "--model", "qwen3:8b", "--base-url", &url, "--folder", "."];
-    let allowed = ["--approve", "all", "--allow-unconfined", "--json", "print the environment"];
+    let allowed =
+        ["--approve", "all", "--enable-tool", "run_command", "--allow-unconfined", "--json", "print the environment"];
     outputs.push(("a command", nod(place.path(), &[&words[..], &allowed[..]].concat())));
     let sent: String = local.requests().iter().map(|request| request.body.to_string()).collect();
     assert!(sent.contains("PATH="), "the control: the command ran: {sent}\n{:?}", outputs[1].1);

@@ -45,7 +45,7 @@ pub fn focus_ring(ui: &Ui, response: &Response, rect: Rect, radius: u8, theme: &
 /// A single line of text, cut with an ellipsis where it is wider than `width`. Wherever the text comes from, what would
 /// deceive in it is drawn as an escape.
 pub fn line_of_text(ui: &Ui, theme: &Theme, text: &str, kind: Type, color: Color32, width: f32) -> Arc<Galley> {
-    let shown = crate::policy::escape(text, false).into_owned();
+    let shown = crate::policy::escape(text, true).into_owned();
     let mut job = LayoutJob::single_section(shown, theme.format(kind, color));
     job.wrap = egui::text::TextWrapping::from_wrap_mode_and_width(TextWrapMode::Truncate, width);
     job.break_on_newline = false;

@@ -3,6 +3,7 @@
 use egui::{Align, Frame, Key, Label, Layout, Margin, Modifiers, TextWrapMode, Ui, vec2};
 
 use crate::app::Intent;
+use crate::app::preview::PreviewRows;
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
@@ -15,6 +16,7 @@ use crate::ui::widget::{Button, IconButton, Shortcut};
 use super::ConfirmView;
 use super::answer::approves;
 use super::fact::target_job;
+use super::view::Place;
 
 const MOST_WORDS_HEIGHT: f32 = 66.0;
 
@@ -41,14 +43,14 @@ pub(super) fn previews(
     if let Some(rows) = preview_rows {
         let height = preview::height_of(theme, rows.rows.len()).min(most);
         let name = scene.lang.text("confirm-preview");
-        let surface = Surface { id: "preview", name, height, jump: confirm.jump.take() };
+        let surface = Surface { id: "preview", name, height, jump: confirm.place.jump.take() };
         let below = preview::show(ui, theme, &request.preview, rows, &surface);
         drawn += height;
-        if below != confirm.below {
-            confirm.below = below;
+        if below != confirm.place.below {
+            confirm.place.below = below;
             ui.ctx().request_repaint();
         }
-        navigation(ui, scene, confirm);
+        navigation(ui, scene, rows, &mut confirm.place);
     }
     ui.add_space(space::XS);
     let key = if confirm.shows_args { "confirm-hide-arguments" } else { "confirm-show-arguments" };
@@ -68,10 +70,9 @@ pub(super) fn previews(
 }
 
 /// The way through the changes, and how much is below what is in sight.
-fn navigation(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView) {
-    let Some(rows) = &confirm.rows else { return };
+fn navigation(ui: &mut Ui, scene: &Scene<'_>, rows: &PreviewRows, at: &mut Place) {
     let changes = rows.changes.len();
-    if changes == 0 && confirm.below == 0 && confirm.change.is_none() {
+    if changes == 0 && at.below == 0 && at.change.is_none() {
         return;
     }
     let theme = scene.theme;
@@ -88,27 +89,27 @@ fn navigation(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView) {
             if ui.add(next).clicked() || take_key(ui, Modifiers::NONE, Key::F7) {
                 step = 1;
             }
-            let place = confirm.change.map_or(0, |change| change + 1);
+            let place = at.change.map_or(0, |change| change + 1);
             let words = [("place", Arg::from(place)), ("count", Arg::from(changes))];
             let key = if place == 0 { "confirm-changes" } else { "confirm-change-place" };
             ui.label(theme.rich(scene.lang.format(key, &words), Type::Meta, dim));
             ui.add(Shortcut("F7"));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            if confirm.below > 0 {
-                let words = scene.lang.format("confirm-more-lines", &[("count", Arg::from(confirm.below))]);
+            if at.below > 0 {
+                let words = scene.lang.format("confirm-more-lines", &[("count", Arg::from(at.below))]);
                 ui.label(theme.rich(words, Type::MetaMedium, theme.colors.warn));
             }
         });
     });
     if step != 0 {
-        let next = match (confirm.change, step) {
+        let next = match (at.change, step) {
             (None, _) => 0,
-            (Some(at), 1) => (at + 1) % changes,
-            (Some(at), _) => at.checked_sub(1).unwrap_or(changes - 1),
+            (Some(change), 1) => (change + 1) % changes,
+            (Some(change), _) => change.checked_sub(1).unwrap_or(changes - 1),
         };
-        confirm.change = Some(next);
-        confirm.jump = rows.changes.get(next).map(|row| *row as usize);
+        at.change = Some(next);
+        at.jump = rows.changes.get(next).map(|row| *row as usize);
         ui.ctx().request_repaint();
     }
 }

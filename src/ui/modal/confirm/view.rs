@@ -17,11 +17,7 @@ pub struct ConfirmView {
     pub(super) args: Option<(Preview, PreviewRows)>,
     pub(super) columns: usize,
     pub(super) is_wide: bool,
-    /// The change that was jumped to last, and the row to jump to in the next frame.
-    pub(super) change: Option<usize>,
-    pub(super) jump: Option<usize>,
-    /// Rows below what is in sight, as the last frame found.
-    pub(super) below: usize,
+    pub(super) place: Place,
     pub(super) shows_args: bool,
     /// The words of a refusal, while they are typed.
     pub(super) reason: Option<String>,
@@ -30,6 +26,17 @@ pub struct ConfirmView {
     pub(super) is_deceptive: bool,
     /// What the modal needs beside the preview, in points, as the last frame found.
     pub(super) rest_height: f32,
+}
+
+/// Where in the preview the person is.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    /// The change that was jumped to last.
+    pub(super) change: Option<usize>,
+    /// The row to jump to in the next frame.
+    pub(super) jump: Option<usize>,
+    /// Rows below what is in sight, as the last frame found.
+    pub(super) below: usize,
 }
 
 impl ConfirmView {
