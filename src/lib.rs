@@ -35,6 +35,7 @@
 //! | [`policy`] | the one judge: paths, names, commands, rules, deceptive text | disk, async |
 //! | [`workspace`] | the only door to the person's files: opened folders, resolved targets | a string that is checked and then opened |
 //! | [`sandbox`] | the only door to child processes: start, capture, end of the whole tree | policy decisions |
+//! | [`journal`] | what takes a change back: the contents from before, the plan of an undo, its deed | SQL, decisions, a clock |
 //! | [`tool`] | one file a tool; the permit that a run needs | `std::fs`, `Command::new` |
 //! | [`provider`] | one wire format a module; framing, HTTP, retry; the built-in guide | IR types changed to suit a vendor |
 //! | [`agent`] | one turn as a pure machine; prompts; the history that is sent | async, IO, clock |
@@ -85,6 +86,7 @@ pub mod app;
 pub mod cli;
 pub mod engine;
 pub mod ir;
+pub mod journal;
 pub mod lang;
 pub mod policy;
 pub mod port;

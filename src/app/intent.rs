@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::ir::{
     AuditFilter, CallId, ConfirmId, ConfirmMode, MessageId, Pricing, ProviderRecord, RuleId, SessionId, ThinkingLevel,
+    UndoChoice, UndoDirection, UndoId, UndoScope,
 };
 use crate::policy::{RuleEffect, RuleScope};
 use crate::port::ImageAttachment;
@@ -170,6 +171,27 @@ pub enum Intent {
     /// Shows the next (`1`) or previous (`-1`) waiting question.
     ShowNeighbourConfirm(i32),
 
+    // Taking back
+    /// Asks what it would do, and shows that.
+    PlanUndo {
+        scope: UndoScope,
+        direction: UndoDirection,
+    },
+    ShowUndoStep {
+        step: usize,
+        shows_change_since: bool,
+    },
+    ChooseUndo {
+        entry: UndoId,
+        choice: UndoChoice,
+    },
+    ConfirmUndo,
+    CancelUndo,
+    /// The changes of the open session, or of one path in it.
+    ShowHistory(Option<String>),
+    /// Opens or closes the diff of one change.
+    ToggleHistory(UndoId),
+
     // Settings
     OpenSettings(SettingsPage),
     CloseSettings,
@@ -273,6 +295,8 @@ pub enum Panel {
     Shortcuts,
     /// Folders, mode and rules of the session.
     Session,
+    /// What was changed in the session, and what takes it back.
+    History,
     /// The model picker.
     Models,
 }

@@ -15,6 +15,7 @@ pub mod search;
 pub mod session;
 pub mod settings;
 pub mod toast;
+pub mod undo;
 
 mod intent;
 mod session_view;

@@ -229,6 +229,7 @@ pub fn palette_rows(state: &AppState, now: UnixMs) -> Vec<PaletteRow> {
     action("action-type-folder", "", Intent::TypePath(PathPurpose::SessionFolder));
     action("action-choose-model", "", Intent::Open(Panel::Models));
     action("action-session-panel", "", Intent::Open(Panel::Session));
+    action("action-history", "", Intent::ShowHistory(None));
     action("action-attach", "", Intent::PickPath(PathPurpose::Attachment));
     if state.is_running() {
         action("action-stop", "Esc", Intent::Stop);

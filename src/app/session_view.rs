@@ -1,10 +1,10 @@
 //! The open session as the transcript draws it: its items in drawing order, kept up by events and never rebuilt per frame.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::ir::{
     CallId, CallRecord, CallStatus, Contact, Error, MessageId, MessageRecord, MessageStatus, Role, Session, State,
-    StreamBody, UnixMs,
+    StreamBody, UndoEntry, UndoId, UndoState, UnixMs,
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
@@ -38,6 +38,10 @@ pub struct SessionView {
     pub note: TurnNote,
     /// Keys of thinking blocks and runs of calls that the person opened or closed by hand.
     pub toggled: HashSet<u64>,
+    /// What was changed in the session, oldest first, undos and redos too.
+    pub undo: BTreeMap<UndoId, UndoEntry>,
+    /// Last answers of turns that changed something which can be taken back.
+    pub undoable_turns: HashSet<MessageId>,
     order: Vec<MessageId>,
     revisions: HashMap<MessageId, u64>,
     can_continue: bool,
@@ -87,6 +91,8 @@ pub struct CallView {
     pub is_open: bool,
     /// What was masked of it before a model on another machine got it.
     pub masked: Vec<MaskedSecret>,
+    /// Where its change stands, if it made one that the journal has.
+    pub undo: Option<UndoState>,
     pub revision: u64,
 }
 
@@ -126,6 +132,8 @@ impl SessionView {
             thinking_started: None,
             note: TurnNote::None,
             toggled: HashSet::new(),
+            undo: BTreeMap::new(),
+            undoable_turns: HashSet::new(),
             order,
             revisions: HashMap::new(),
             can_continue: false,
@@ -163,6 +171,8 @@ impl SessionView {
         for record in calls {
             self.calls.entry(record.call.id.clone()).or_insert_with(|| CallView::new(record));
         }
+        let known: Vec<UndoEntry> = self.undo.values().cloned().collect();
+        self.change_undo(known);
         let secrets = std::mem::take(&mut self.secrets);
         self.set_secrets(secrets);
     }
@@ -285,6 +295,24 @@ impl SessionView {
         self.rebuild();
     }
 
+    /// Entries of the journal are new or changed.
+    pub fn change_undo(&mut self, entries: Vec<UndoEntry>) {
+        for entry in entries {
+            let call = self.calls.get_mut(&entry.call).filter(|_| entry.reverts.is_none());
+            if let Some(view) = call.filter(|view| view.undo != Some(entry.state)) {
+                view.undo = Some(entry.state);
+                view.revision += 1;
+            }
+            self.undo.insert(entry.id.clone(), entry);
+        }
+        self.rebuild();
+    }
+
+    /// The changes that tools made, oldest first.
+    pub fn changes(&self) -> impl DoubleEndedIterator<Item = &UndoEntry> {
+        self.undo.values().filter(|entry| entry.reverts.is_none() && entry.state != UndoState::Void)
+    }
+
     /// More output of a running command.
     pub fn append_output(&mut self, call: &CallId, text: &str) {
         let Some(view) = self.calls.get_mut(call) else { return };
@@ -399,6 +427,7 @@ impl SessionView {
             }
         }
         flush(&mut reads, &mut kinds);
+        self.find_undoable_turns(&kinds);
         if self.can_continue {
             kinds.push(ItemKind::Limit);
         }
@@ -410,6 +439,32 @@ impl SessionView {
                 Item { key, revision: toggled + self.revision(&kind), kind }
             })
             .collect();
+    }
+
+    /// Which of the shown turns changed something that can be taken back.
+    fn find_undoable_turns(&mut self, kinds: &[ItemKind]) {
+        self.undoable_turns.clear();
+        let undoable: HashSet<&MessageId> =
+            self.changes().filter(|entry| entry.can_undo()).filter_map(|entry| entry.message.as_ref()).collect();
+        if undoable.is_empty() {
+            return;
+        }
+        let shown: HashSet<&MessageId> =
+            kinds.iter().filter_map(|kind| if let ItemKind::Meta(id) = kind { Some(id) } else { None }).collect();
+        let mut ends = Vec::new();
+        let mut is_undoable = false;
+        for id in &self.order {
+            let Some(record) = self.messages.get(id) else { continue };
+            match record.message.role {
+                Role::User => is_undoable = false,
+                Role::Assistant => is_undoable |= undoable.contains(id),
+                Role::Tool | Role::System => {}
+            }
+            if is_undoable && shown.contains(id) {
+                ends.push(id.clone());
+            }
+        }
+        self.undoable_turns.extend(ends);
     }
 
     fn lay_out_answer(
@@ -484,7 +539,15 @@ impl SessionView {
 
 impl CallView {
     fn new(record: CallRecord) -> Self {
-        Self { record, output: String::new(), scanned_files: None, is_open: false, masked: Vec::new(), revision: 1 }
+        Self {
+            record,
+            output: String::new(),
+            scanned_files: None,
+            is_open: false,
+            masked: Vec::new(),
+            undo: None,
+            revision: 1,
+        }
     }
 }
 

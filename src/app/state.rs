@@ -59,6 +59,9 @@ pub struct AppState {
     pub panel: Option<Panel>,
     /// A link that waits for a yes.
     pub link: Option<String>,
+    /// An undo that waits for the person.
+    pub undo: Option<super::undo::UndoQuestion>,
+    pub history: super::undo::History,
     pub closing: Closing,
     /// What the local time is ahead of UTC, in milliseconds.
     pub utc_offset_ms: i64,
@@ -282,11 +285,23 @@ impl AppState {
             // The command line's own calls show up as `CallChanged`; the gauge shows the newest answer's own count, not an
             // estimate.
             Event::ToolEnded { .. } | Event::ContextMeasured { .. } => Reaction::none(),
+            Event::UndoChanged { session, entries } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.change_undo(entries);
+                }
+                Reaction::none()
+            }
+            Event::UndoPlanned(plan) => self.undo_planned(*plan),
+            Event::UndoApplied { session: _, scope, direction, results } => {
+                self.undo_applied(scope, direction, &results, now)
+            }
+            Event::UndoShown { entry, preview } => self.undo_shown(entry, preview),
             Event::Notice { key, args } => {
                 self.toasts.say(Tone::Info, key, args, now);
                 Reaction::none()
             }
             Event::Fault { key, args, detail } => {
+                self.undo_failed(key);
                 self.toasts.fault(key, args, detail, now);
                 self.give_back_unsent();
                 Reaction::none()
@@ -417,6 +432,14 @@ impl AppState {
                 self.confirms.show_neighbour(step, now);
                 Reaction::none()
             }
+
+            Intent::PlanUndo { scope, direction } => self.plan_undo(scope, direction),
+            Intent::ShowUndoStep { step, shows_change_since } => self.show_undo_step(step, shows_change_since),
+            Intent::ChooseUndo { entry, choice } => self.choose_undo(entry, choice),
+            Intent::ConfirmUndo => self.confirm_undo(),
+            Intent::CancelUndo => self.cancel_undo(),
+            Intent::ShowHistory(path) => self.show_history(path),
+            Intent::ToggleHistory(entry) => self.toggle_history(entry),
 
             Intent::OpenSettings(page) => {
                 self.settings_page = Some(page);

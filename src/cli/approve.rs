@@ -121,6 +121,7 @@ fn reason_key(reason: &AskReason) -> Option<&'static str> {
         AskReason::ProtectedWrite => Some("cli-ask-protected"),
         AskReason::HardLink => Some("cli-ask-hard-link"),
         AskReason::OtherMount => Some("cli-ask-other-mount"),
+        AskReason::NotUndoable => Some("cli-ask-not-undoable"),
         AskReason::UnparsedCommand => Some("cli-ask-unparsed"),
         AskReason::ChangedRule => Some("confirm-reason-rule"),
     }

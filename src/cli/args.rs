@@ -54,6 +54,9 @@ pub enum Task {
     Sessions(SessionsTask),
     /// See who decided what, and whether that record is whole
     Audit(AuditArgs),
+    /// Take back what was changed, and do it again
+    #[command(subcommand)]
+    Undo(UndoTask),
     /// Read and change the settings of the window
     #[command(subcommand)]
     Config(ConfigTask),
@@ -413,6 +416,66 @@ pub enum Who {
     Flag,
     /// Nobody: the question was not answered
     Timeout,
+}
+
+/// `nod undo`.
+#[derive(Debug, Subcommand)]
+pub enum UndoTask {
+    /// What was changed, newest first
+    #[command(after_help = "Examples:\n  nod undo list\n  nod undo list --session 0198c2 --json\n  \
+                            nod undo list --path notes.md")]
+    List {
+        /// Only of this conversation (a beginning of its id that no other shares will do)
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+        /// Only changes of this path
+        #[arg(long, value_name = "PATH")]
+        path: Option<PathBuf>,
+        /// Print JSON and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// What one change did, as a diff
+    Show {
+        /// Its id (a beginning that no other shares will do)
+        id: String,
+        /// Print JSON and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take one change back
+    #[command(
+        after_help = "Examples:\n  nod undo apply undo_0198c2\n  nod undo apply undo_0198c2 --if-changed save-beside\n\n\
+                            Where the file is no longer what was left there, nothing is done unless --if-changed says \
+                            so; what put-back replaces is kept and can be brought back. Exits 3 then."
+    )]
+    Apply(UndoArgs),
+    /// Do one change again that was taken back
+    Redo(UndoArgs),
+}
+
+/// `nod undo apply` and `nod undo redo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The change's id (a beginning that no other shares will do)
+    pub id: String,
+    /// What to do if somebody changed the file since
+    #[arg(long, value_enum, default_value = "keep")]
+    pub if_changed: IfChanged,
+    /// Print JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do where a file is no longer what was left there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum IfChanged {
+    /// Leave it as it is
+    Keep,
+    /// Put the other version in its place
+    PutBack,
+    /// Write the other version beside it under a new name
+    SaveBeside,
 }
 
 /// `nod config`.

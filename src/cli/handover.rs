@@ -55,6 +55,7 @@ fn wants_input(task: &Task) -> bool {
         | Task::Models(_)
         | Task::Sessions(_)
         | Task::Audit(_)
+        | Task::Undo(_)
         | Task::Config(_)
         | Task::Doctor(_)
         | Task::Completions { .. } => false,
@@ -70,6 +71,7 @@ fn key_variable(task: &Task) -> Option<&str> {
         | Task::Models(_)
         | Task::Sessions(_)
         | Task::Audit(_)
+        | Task::Undo(_)
         | Task::Config(_)
         | Task::Doctor(_)
         | Task::Completions { .. } => None,

@@ -18,6 +18,7 @@ mod sessions;
 mod terminal;
 mod tool;
 mod tools;
+mod undo;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -143,6 +144,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
         | Task::Providers(_)
         | Task::Sessions(_)
         | Task::Audit(_)
+        | Task::Undo(_)
         | Task::Config(_)
         | Task::Doctor(_) => true,
         Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => false,
@@ -167,6 +169,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
         Task::Doctor(args) => Some(Ok(doctor::run(args, data_dir, &settings, &source, console))),
         Task::Sessions(task) => sessions::read(task, archive.as_ref(), console),
         Task::Audit(args) => Some(audit::read(args, archive.as_ref(), console)),
+        Task::Undo(task) => undo::read(task, archive.as_ref(), console),
         Task::Config(task) => config::read(task, &settings, console),
         Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => None,
     }
@@ -178,6 +181,7 @@ fn write(task: &Task, engine: &Handle, inbox: &Inbox, console: &mut Console) -> 
         Task::Exec(args) => exec::run(args, engine, inbox, console),
         Task::Tool(args) => tool::run(args, engine, inbox, console),
         Task::Sessions(task) => sessions::write(task, engine, inbox, console),
+        Task::Undo(task) => undo::write(task, engine, inbox, console),
         Task::Config(task) => config::write(task, engine, inbox, console),
         Task::Providers(args) => providers::write(args, engine, inbox, console),
         Task::Tools(_) | Task::Models(_) | Task::Audit(_) | Task::Doctor(_) | Task::Completions { .. } => {

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use crate::ir::{AuditCheck, AuditFilter, AuditRow, Clock, Error, MessageRecord, Session, SessionId};
+use crate::ir::{
+    AuditCheck, AuditFilter, AuditRow, Clock, Error, MessageRecord, Preview, Session, SessionId, UndoEntry,
+};
+use crate::journal::Images;
 use crate::port::{SearchHit, Settings};
 use crate::store::{SessionExport, Store, StoreError};
 
@@ -11,6 +14,7 @@ use super::setup;
 /// A stored data folder, opened for reading.
 pub struct Archive {
     store: Store,
+    images: Images,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -33,7 +37,8 @@ impl Archive {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .map_err(|error| Error::new(crate::ir::ErrorCode::Unknown, format!("no runtime: {error}")))?;
-        Ok(Some(Self { store, runtime }))
+        let images = Images::at(&data_dir.join(super::undo::FOLDER));
+        Ok(Some(Self { store, images, runtime }))
     }
 
     /// All sessions, newest first.
@@ -58,6 +63,19 @@ impl Archive {
     /// When the database cannot be read or has no such session.
     pub fn export(&self, session: &SessionId) -> Result<SessionExport, Error> {
         Ok(self.runtime.block_on(self.store.export(session))?)
+    }
+
+    /// What was changed in all sessions, oldest first; the newest `limit` of it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn changes(&self, limit: usize) -> Result<Vec<UndoEntry>, Error> {
+        Ok(self.runtime.block_on(self.store.all_undo_entries(limit))?)
+    }
+
+    /// What a change did, as far as its contents are kept.
+    pub fn change(&self, entry: &UndoEntry) -> Preview {
+        super::undo::preview(&self.images, &entry.before, &entry.after)
     }
 
     /// Where a text stands.

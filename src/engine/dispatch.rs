@@ -23,7 +23,7 @@ use super::model::Pulls;
 use super::shared::Shared;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
-use super::{audit, complete, connection, export, model, rule, session, setting, setup, shield};
+use super::{audit, complete, connection, export, model, rule, session, setting, setup, shield, undo};
 
 /// Messages of one session that may wait for the running turn.
 const QUEUE: usize = 32;
@@ -81,6 +81,7 @@ impl Dispatcher {
     /// Serves until the engine shall end.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, quit: CancellationToken) {
         session::purge(&self.shared).await;
+        undo::prune_soon(&self.shared);
         loop {
             tokio::select! {
                 biased;
@@ -272,6 +273,19 @@ impl Dispatcher {
                 let id = session.id.clone();
                 session::keep(&shared, *session).await?;
                 self.say(&id, text, images, options).await
+            }
+            Command::PlanUndo { scope, direction } => {
+                self.errand(async move { undo::plan(&shared, scope, direction).await });
+                Ok(())
+            }
+            Command::ApplyUndo { scope, direction, choices, plan_hash } => {
+                let order = undo::Order { scope, direction, choices, plan_hash };
+                self.errand(async move { undo::apply(&shared, order).await });
+                Ok(())
+            }
+            Command::ShowUndo(id) => {
+                self.errand(async move { undo::show(&shared, id).await });
+                Ok(())
             }
             Command::Raise => {
                 shared.publish(Event::Raised).await;

@@ -40,6 +40,7 @@ mod shield;
 mod start;
 mod transcript;
 mod turn;
+mod undo;
 
 pub use archive::Archive;
 pub use audit::AuditFormat;

@@ -94,6 +94,9 @@ fn check(key: &str, settings: &Settings) -> Result<(), SettingsError> {
     if !(0.0..=2.0).contains(&settings.models.temperature) {
         return bad("a temperature is from 0 to 2".to_owned());
     }
+    if settings.safety.undo_days == 0 {
+        return bad("changes are kept for at least a day".to_owned());
+    }
     if !(0.5..=4.0).contains(&settings.general.ui_scale) {
         return bad("a scale is from 0.5 to 4".to_owned());
     }

@@ -19,10 +19,12 @@ use super::inbox::Hub;
 use super::key::Keys;
 use super::provider::ProviderSource;
 use super::request::KnownModels;
+use super::undo::Undo;
 
 /// One engine's parts. Shared by all its tasks.
 pub(super) struct Shared {
     pub(super) store: Store,
+    pub(super) undo: Undo,
     pub(super) hub: Arc<Hub>,
     pub(super) confirms: Confirms,
     pub(super) models: KnownModels,

@@ -180,6 +180,7 @@ impl Engine {
         let (settings, watched) = watch::channel(settings);
         let shared = Arc::new(Shared {
             store,
+            undo: super::undo::Undo::open(&options.data_dir, options.storage),
             hub: Arc::clone(&hub),
             confirms: Confirms::default(),
             models: KnownModels::default(),

@@ -193,7 +193,7 @@ impl Transcript {
         shield::show(&self.shared, &self.id).await?;
         let contacts = store.contacts(&self.id).await?;
         self.shared.publish(Event::ContactsChanged { session: self.id.clone(), contacts }).await;
-        Ok(())
+        super::undo::list(&self.shared, &self.id).await
     }
 
     /// What the session does on the network. Its padlock is as it is stored; closed, where that cannot be known.

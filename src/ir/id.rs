@@ -56,6 +56,10 @@ id!(
     /// One allow or deny rule.
     RuleId
 );
+id!(
+    /// One change that can be taken back. Sorts by time.
+    UndoId
+);
 
 /// A moment, in milliseconds since the Unix epoch (UTC).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]

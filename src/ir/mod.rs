@@ -26,6 +26,7 @@ mod state;
 mod stream;
 mod strict_json;
 mod tool;
+mod undo;
 
 pub use audit::{AuditAct, AuditBreak, AuditBreakKind, AuditCheck, AuditEntry, AuditFilter, AuditOrigin, AuditRow};
 pub use code::{Code, Failure};
@@ -33,7 +34,7 @@ pub use confinement::{Confinement, Leak, Network, Obstacle, ObstacleKind, Tier};
 pub use contact::Contact;
 pub use context::{Context, CurrentTask};
 pub use error::{Error, ErrorCode};
-pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UnixMs};
+pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UndoId, UnixMs};
 pub use memory::{MemoryItem, MemorySource, MemoryType};
 pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{ModelInfo, Pricing, Support};
@@ -47,6 +48,10 @@ pub use state::State;
 pub use stream::{Accumulator, OrderFault, StreamBody, StreamEvent, StreamSequencer, ToolCallDelta};
 pub use strict_json::strict_json;
 pub use tool::{Access, CallMark, RiskLevel, ToolCall, ToolCategory, ToolDef, ToolResult};
+pub use undo::{
+    FileState, ObjectId, UndoAction, UndoChoice, UndoDirection, UndoEntry, UndoOperation, UndoOutcome, UndoPlace,
+    UndoPlan, UndoResult, UndoScope, UndoState, UndoStep,
+};
 
 /// Version of this vocabulary, written into exports.
 pub const IR_VERSION: &str = "1.0";

@@ -48,6 +48,7 @@ impl Locale {
                     ("notice", include_str!(concat!("../../assets/lang/", $tag, "/notice.ftl"))),
                     ("provider", include_str!(concat!("../../assets/lang/", $tag, "/provider.ftl"))),
                     ("audit", include_str!(concat!("../../assets/lang/", $tag, "/audit.ftl"))),
+                    ("undo", include_str!(concat!("../../assets/lang/", $tag, "/undo.ftl"))),
                     ("cli", include_str!(concat!("../../assets/lang/", $tag, "/cli.ftl"))),
                     ("guide", include_str!(concat!("../../assets/lang/", $tag, "/guide.ftl"))),
                 ]

@@ -41,6 +41,8 @@ pub enum AskReason {
     UnparsedCommand,
     /// A rule was changed from outside: it may have been a refusal, so everything is asked until it is taken away.
     ChangedRule,
+    /// It cannot be undone, and nobody would have been told. Found out by the gate.
+    NotUndoable,
 }
 
 /// Every reason that no mode and no rule takes away, most serious first.

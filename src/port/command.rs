@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::ir::{
     AuditFilter, CallId, ConfirmId, ConfirmMode, Decider, Image, MessageId, ProviderRecord, RuleId, Session, SessionId,
-    ThinkingLevel, ToolCall,
+    ThinkingLevel, ToolCall, UndoChoice, UndoDirection, UndoId, UndoScope,
 };
 use crate::policy::{RuleEffect, RuleScope};
 use crate::secret::SecretKey;
@@ -122,6 +122,13 @@ pub enum Command {
     StopCall { session: SessionId, call: CallId },
     /// One turn with options, for the command line → the turn's events, `TurnEnded`. The session is stored first.
     RunTurn { session: Box<Session>, text: String, images: Vec<Image>, options: TurnOptions },
+    /// What taking something back, or doing it again, would do → `UndoPlanned`.
+    PlanUndo { scope: UndoScope, direction: UndoDirection },
+    /// Carries a plan out as it was shown → `UndoApplied`; `UndoPlanned` again where it is no longer what is there. A
+    /// conflict without a choice stays as it is.
+    ApplyUndo { scope: UndoScope, direction: UndoDirection, choices: Vec<(UndoId, UndoChoice)>, plan_hash: String },
+    /// What one entry of the journal changed → `UndoShown`.
+    ShowUndo(UndoId),
     /// Brings the window forward (a second start asks for it) → `Raised`.
     Raise,
     /// Stops everything, finishes writing → `Ended`.

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{
-    AuditCheck, AuditRow, CallId, CallRecord, ConfirmId, Contact, Error, MessageId, MessageRecord, ModelInfo, Session,
-    SessionId, State, StreamEvent, TokenUsage, ToolResult,
+    AuditCheck, AuditRow, CallId, CallRecord, ConfirmId, Contact, Error, MessageId, MessageRecord, ModelInfo, Preview,
+    Session, SessionId, State, StreamEvent, TokenUsage, ToolResult, UndoDirection, UndoEntry, UndoId, UndoPlan,
+    UndoResult, UndoScope,
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
@@ -105,6 +106,15 @@ pub enum Event {
     PathsCompleted { number: u64, paths: Vec<String> },
     /// One call of the command line is over.
     ToolEnded { session: SessionId, call: Box<CallRecord>, result: Box<ToolResult> },
+
+    /// Entries of a session's journal that are new or changed; after `SessionOpened` all of them, oldest first.
+    UndoChanged { session: SessionId, entries: Vec<UndoEntry> },
+    /// What an undo would do.
+    UndoPlanned(Box<UndoPlan>),
+    /// What became of an undo, step by step.
+    UndoApplied { session: SessionId, scope: UndoScope, direction: UndoDirection, results: Vec<UndoResult> },
+    /// What one entry of the journal changed.
+    UndoShown { entry: UndoId, preview: Preview },
 
     /// Something the person should know; a key of the language files with its arguments.
     Notice { key: &'static str, args: Vec<(&'static str, String)> },

@@ -200,11 +200,25 @@ pub struct SafetySettings {
     pub never_unconfined: bool,
     /// Whether an allow rule may cover the identical command.
     pub remember_commands: bool,
+    /// For how many days a change can be undone.
+    pub undo_days: u32,
+    /// The largest file or folder that is kept for that, in MB (1,048,576 bytes).
+    pub undo_file_mb: u32,
+    /// What all that is kept may take, in MB; the oldest goes first.
+    pub undo_space_mb: u32,
 }
 
 impl Default for SafetySettings {
     fn default() -> Self {
-        Self { mode: ConfirmMode::Changes, folders: Vec::new(), never_unconfined: true, remember_commands: false }
+        Self {
+            mode: ConfirmMode::Changes,
+            folders: Vec::new(),
+            never_unconfined: true,
+            remember_commands: false,
+            undo_days: 30,
+            undo_file_mb: 64,
+            undo_space_mb: 2048,
+        }
     }
 }
 

@@ -27,6 +27,7 @@ mod secret;
 mod session;
 mod setting;
 mod thread;
+mod undo;
 
 #[cfg(test)]
 mod tests;

@@ -86,6 +86,11 @@ impl Tool for EditFile {
         Ok(diff::preview(&change.old, &change.new.text))
     }
 
+    fn leaves(&self, args: &Value, targets: &[Target], limits: &Limits) -> Option<Vec<u8>> {
+        let args: Args = schema::arguments(args).ok()?;
+        Some(Change::plan(&args, targets.first()?, limits).ok()?.new.encode())
+    }
+
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
         let args: Args = schema::arguments(permit.args())?;
         let target = only(permit.targets())?;

@@ -51,6 +51,12 @@ pub trait Tool: Send + Sync {
     /// What makes the call pointless already now (`EDIT_NOT_FOUND`, `NOT_A_FILE`, …): the person is not asked then.
     fn preview(&self, args: &Value, targets: &[Target], context: &PreviewContext) -> Result<Preview, Failure>;
 
+    /// The bytes that the file will hold, where that is known before it runs: the journal tells by them whether a file is
+    /// still what was left there. A tool that writes a file without saying this cannot be undone.
+    fn leaves(&self, _args: &Value, _targets: &[Target], _limits: &Limits) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Does it. Blocks: the engine calls it on a thread for that. Gives the result object without `success`.
     ///
     /// # Errors
@@ -200,6 +206,15 @@ pub fn all() -> Vec<Arc<dyn Tool>> {
 /// The tool of this name.
 pub fn find(name: &str) -> Option<Arc<dyn Tool>> {
     all().into_iter().find(|tool| tool.definition().name == name)
+}
+
+/// The change from one content to another, as a confirmation shows it; what is no text is described.
+pub fn change_preview(old: &[u8], new: &[u8]) -> Preview {
+    let shown = |bytes: &[u8]| {
+        text::Text::decode(bytes)
+            .map_or_else(|| format!("({}, {} bytes)\n", text::likely_type(bytes), bytes.len()), |text| text.text)
+    };
+    diff::preview(&shown(old), &shown(new))
 }
 
 /// The only target of a tool with one path.

@@ -67,6 +67,11 @@ impl Tool for WriteFile {
         Ok(diff::preview(&shown(target, &context.limits)?, &args.content))
     }
 
+    fn leaves(&self, args: &Value, _targets: &[Target], _limits: &Limits) -> Option<Vec<u8>> {
+        let args: Args = schema::arguments(args).ok()?;
+        Some(args.content.into_bytes())
+    }
+
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
         let args: Args = schema::arguments(permit.args())?;
         let target = only(permit.targets())?;

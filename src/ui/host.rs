@@ -358,6 +358,10 @@ impl Window {
                 ctx.request_repaint();
             }
         }
+        if self.view.undo.prepare(self.state.undo.as_ref()) {
+            ctx.request_repaint();
+        }
+        self.view.history.prepare(&self.state.history);
         if let Some(next) = self.state.next_tick(now) {
             let rest = u64::try_from(next.0.saturating_sub(now.0)).unwrap_or(0);
             ctx.request_repaint_after(Duration::from_millis(rest.max(10)));

@@ -4,7 +4,9 @@ use egui::{CentralPanel, Event, Frame, Key, Modifiers, Ui};
 
 use crate::app::{Closing, Intent, Panel, Phase, SettingsPage};
 
-use super::panel::{composer, palette, session_panel, shortcuts, sidebar, start_fault, toast, top_bar, welcome};
+use super::panel::{
+    composer, history, palette, session_panel, shortcuts, sidebar, start_fault, toast, top_bar, welcome,
+};
 use super::scene::{Scene, ViewState, take_key};
 use super::settings;
 use super::transcript::TranscriptLook;
@@ -63,6 +65,9 @@ fn main(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, background: Fr
     if scene.state.panel == Some(Panel::Session) {
         session_panel::show(ui, scene, view);
     }
+    if scene.state.panel == Some(Panel::History) {
+        history::show(ui, scene, view);
+    }
     composer::show(ui, scene, view);
     CentralPanel::no_frame().frame(background).show(ui, |ui| match scene.state.shown() {
         Some(open) if !open.is_empty() => transcript(ui, scene, view),
@@ -96,6 +101,7 @@ fn overlays(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     palette::show(ui, scene, view);
     shortcuts::show(ui, scene);
     modal::path::show(ui, scene, view);
+    modal::undo::show(ui, scene, view);
     modal::link::show(ui, scene);
     modal::closing::show(ui, scene);
     // The last one is the topmost: nothing covers a question about what the model may do.
@@ -107,6 +113,7 @@ fn has_modal(scene: &Scene<'_>) -> bool {
     let state = scene.state;
     state.confirms.shown().is_some()
         || state.link.is_some()
+        || state.undo.is_some()
         || state.path.is_some()
         || state.closing == Closing::Asked
         || matches!(state.panel, Some(Panel::Palette | Panel::Shortcuts))

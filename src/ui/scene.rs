@@ -46,6 +46,8 @@ pub struct ViewState {
     pub model_query: String,
     pub palette: PaletteView,
     pub confirm: super::modal::confirm::ConfirmView,
+    pub undo: super::modal::undo::UndoView,
+    pub history: super::panel::history::HistoryView,
     pub path: String,
     pub settings: super::settings::SettingsView,
     pub audit: super::audit::AuditLook,

@@ -84,6 +84,7 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
         AskReason::HardLink => Some((lang.text("confirm-reason-hard-link").to_owned(), false)),
         AskReason::OtherMount => Some((lang.text("confirm-reason-mount").to_owned(), true)),
         AskReason::ChangedRule => Some((lang.text("confirm-reason-rule").to_owned(), true)),
+        AskReason::NotUndoable => Some((lang.text("confirm-reason-not-undoable").to_owned(), true)),
         AskReason::UnparsedCommand => Some((lang.text("confirm-reason-unparsed").to_owned(), true)),
     }
 }

@@ -67,6 +67,37 @@ impl Target {
         Ok(Deleted { trashed: false })
     }
 
+    /// Deletes for good, whatever trash there is: only what is kept elsewhere.
+    ///
+    /// # Errors
+    /// As [`Target::delete`].
+    pub fn delete_kept(&self, extent: Extent, stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
+        let (parent, name) = self.may_be_deleted(extent, &[])?;
+        self.delete_for_good(parent, name, stop)
+    }
+
+    /// Removes a folder if nothing is in it; whether it went.
+    ///
+    /// # Errors
+    /// `NOT_A_DIRECTORY`, `PERMISSION_DENIED`, `IO_ERROR`.
+    pub fn remove_if_empty(&self) -> Result<bool, WorkspaceError> {
+        self.folder()?;
+        let (parent, name) = match self.may_be_deleted(Extent::Single, &[]) {
+            Ok(found) => found,
+            Err(error) if error.code() == Code::DirectoryNotEmpty => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        match parent.remove_folder(name) {
+            Ok(()) => {
+                parent.sync();
+                Ok(true)
+            }
+            // Something came into it in the last moment.
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
+            Err(error) => Err(WorkspaceError::io("Removing the folder", self.resolved(), error)),
+        }
+    }
+
     /// Whether this may be deleted at all, without changing anything: for the question and, again, for the deed.
     ///
     /// # Errors

@@ -144,6 +144,21 @@ impl Folder {
         system::rename(&self.dir, single(name)?, &into.dir, single(new_name)?)
     }
 
+    /// Exchanges two names in one step; `false` where the system or the file system cannot, with nothing done.
+    pub(super) fn exchange(&self, name: &OsStr, other: &OsStr) -> Result<bool> {
+        system::exchange(&self.dir, single(name)?, single(other)?)
+    }
+
+    /// Makes a link that says this.
+    pub(super) fn create_link(&self, name: &OsStr, to: &Path) -> Result<()> {
+        system::create_link(&self.dir, single(name)?, to)
+    }
+
+    /// Sets the permission bits of this folder.
+    pub(super) fn set_mode(&self, mode: u32) -> Result<()> {
+        system::set_mode(&self.handle()?, mode)
+    }
+
     /// Moves a name into a folder, where nothing may have the new name.
     pub(super) fn rename_new(&self, name: &OsStr, into: &Self, new_name: &OsStr) -> Result<()> {
         system::rename_new(&self.dir, single(name)?, &into.dir, single(new_name)?)

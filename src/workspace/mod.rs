@@ -14,6 +14,7 @@ mod mounts;
 mod outside;
 mod read;
 mod resolve;
+mod restore;
 mod root;
 mod search;
 mod stat;
@@ -35,6 +36,7 @@ pub use look::{QueryOptions, SearchQuery};
 pub use outside::resolve_outside;
 pub use read::FileReader;
 pub use resolve::{Unresolved, resolve, resolve_telling};
+pub use restore::{Part, Restored};
 pub use root::Root;
 pub use search::{
     FileMatches, LineMatch, SearchError, SearchLimit, SearchLimits, SearchOptions, SearchOutcome, search_file,
@@ -45,4 +47,4 @@ pub use survey::{Survey, SurveyEntry, survey};
 pub use target::{Purpose, Target};
 pub use trash::Trash;
 pub use walk::{Found, MAX_WALK_DEPTH, Visitor, WalkOptions, WalkOrder, WalkReport, WalkStart, walk};
-pub use write::Written;
+pub use write::{Mode, Written};

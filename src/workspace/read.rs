@@ -1,8 +1,10 @@
 //! Reading what a target opened. What is read counts, never what the file system says of the size.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Result};
 
+use super::target::Object;
 use super::{Target, WorkspaceError};
 use crate::ir::Code;
 use crate::policy::TargetKind;
@@ -35,6 +37,37 @@ impl Target {
     pub fn reader(&self) -> std::result::Result<FileReader<'_>, WorkspaceError> {
         Ok(FileReader { file: self.file()?, offset: 0 })
     }
+
+    /// The file to read it whole, whatever it was resolved for: a target of a deletion is opened in the folder that is held,
+    /// and must still be the file that was looked at.
+    ///
+    /// # Errors
+    /// `NOT_A_FILE`, `PATH_NOT_FOUND`, `TARGET_CHANGED`, `PERMISSION_DENIED`, `IO_ERROR`.
+    pub fn open_to_keep(&self) -> std::result::Result<File, WorkspaceError> {
+        let failed = |source| WorkspaceError::io("Reading the file", self.resolved(), source);
+        let (Object::Nothing, TargetKind::File, Some(parent), [name]) =
+            (&self.object, self.stat.kind, &self.parent, self.names.as_slice())
+        else {
+            return self.file()?.try_clone().map_err(failed);
+        };
+        let (file, stat) = parent.open_file(OsStr::new(name)).map_err(failed)?;
+        if stat.identity.is_same_content(&self.stat.identity) { Ok(file) } else { Err(self.changed()) }
+    }
+
+    /// What a link says, read in the folder that is held.
+    ///
+    /// # Errors
+    /// `PATH_INVALID` when it is no link or its text is no Unicode, `IO_ERROR`.
+    pub fn link_text(&self) -> std::result::Result<String, WorkspaceError> {
+        let failed = |source| WorkspaceError::io("Reading the link", self.resolved(), source);
+        let (TargetKind::Link, Some(parent), [name]) = (self.stat.kind, &self.parent, self.names.as_slice()) else {
+            return Err(WorkspaceError::refused(Code::PathInvalid, "It is not a link.", self.resolved()));
+        };
+        let to = parent.read_link(OsStr::new(name)).map_err(failed)?;
+        to.to_str().map(str::to_owned).ok_or_else(|| {
+            WorkspaceError::refused(Code::PathInvalid, "The link's text is not valid Unicode.", self.resolved())
+        })
+    }
 }
 
 /// Reads an opened file from its start, whatever the position of the handle.
@@ -42,6 +75,13 @@ impl Target {
 pub struct FileReader<'file> {
     file: &'file File,
     offset: u64,
+}
+
+impl<'file> FileReader<'file> {
+    /// Reads this file.
+    pub fn new(file: &'file File) -> Self {
+        Self { file, offset: 0 }
+    }
 }
 
 impl Read for FileReader<'_> {

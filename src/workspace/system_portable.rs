@@ -92,6 +92,14 @@ pub(super) fn rename_new(from: &Dir, name: &Path, into: &Dir, new_name: &Path) -
     }
 }
 
+pub(super) fn exchange(_dir: &Dir, _name: &Path, _other: &Path) -> Result<bool> {
+    Ok(false)
+}
+
+pub(super) fn create_link(_dir: &Dir, _name: &Path, _to: &Path) -> Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
 pub(super) fn may_write(dir: &Dir, name: &Path) -> Result<()> {
     if dir.symlink_metadata(name)?.permissions().readonly() { Err(ErrorKind::PermissionDenied.into()) } else { Ok(()) }
 }

@@ -187,6 +187,22 @@ pub(super) fn rename_new(from: &Dir, name: &Path, into: &Dir, new_name: &Path) -
     }
 }
 
+pub(super) fn exchange(dir: &Dir, name: &Path, other: &Path) -> Result<bool> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    match rustix::fs::renameat_with(dir, name, dir, other, rustix::fs::RenameFlags::EXCHANGE) {
+        // The file system or the kernel does not offer it.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        done => return Ok(done.map(|()| true)?),
+    }
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    let _unused = (dir, name, other);
+    Ok(false)
+}
+
+pub(super) fn create_link(dir: &Dir, name: &Path, to: &Path) -> Result<()> {
+    Ok(rustix::fs::symlinkat(to, dir, name)?)
+}
+
 pub(super) fn may_write(dir: &Dir, name: &Path) -> Result<()> {
     Ok(rustix::fs::accessat(dir, name, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)?)
 }

@@ -64,6 +64,21 @@ impl Target {
         self.purpose
     }
 
+    /// Its permission bits, where the system has them; 0 for what is missing.
+    pub fn mode(&self) -> u32 {
+        self.stat.mode
+    }
+
+    /// How many folders a write or a new folder would make, a new folder itself included.
+    pub fn missing_folders(&self) -> u32 {
+        let missing = match (self.stat.kind, self.purpose) {
+            (TargetKind::Missing, Purpose::CreateFolder) => self.names.len(),
+            (TargetKind::Missing, _) => self.names.len().saturating_sub(1),
+            (TargetKind::File | TargetKind::Folder | TargetKind::Link | TargetKind::Special, _) => 0,
+        };
+        u32::try_from(missing).unwrap_or(u32::MAX)
+    }
+
     /// The absolute path that the handle really leads to, for showing.
     pub fn resolved(&self) -> &Path {
         &self.resolved

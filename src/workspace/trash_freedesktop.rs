@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, Result, Write as _};
+use std::io::{ErrorKind, Read as _, Result, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,9 @@ use super::{Folder, Stat, Target, WorkspaceError};
 
 /// How far up the top of a disk is looked for.
 const MAX_LEVELS: usize = 256;
+
+/// The longest note that is read, in bytes.
+const NOTE_BYTES: u64 = 64 * 1024;
 
 /// How many things of one name the trash keeps.
 const MAX_SAME_NAME: usize = 10_000;
@@ -97,6 +100,32 @@ impl Trash {
         Ok(Taken::Yes)
     }
 
+    /// Moves a thing back from the trash, if it is still there: it came from this very path, and `was` knows it again.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when the name is taken, and what the system reports.
+    pub(super) fn put_back(
+        &self,
+        parent: &Folder,
+        name: &OsStr,
+        resolved: &Path,
+        was: &dyn Fn(&Stat) -> bool,
+    ) -> Result<bool> {
+        let here = parent.stat()?;
+        let Some(bin) = self.open_for(parent, &here, resolved) else { return Ok(false) };
+        let Some((trash_name, info_name)) = bin.find(name, was)? else { return Ok(false) };
+        bin.files.rename_new(&trash_name, parent, name)?;
+        if !was(&parent.stat_of(name)?) {
+            // Somebody put another thing there meanwhile: it goes back to where it was.
+            parent.rename_new(name, &bin.files, &trash_name)?;
+            return Ok(false);
+        }
+        // Without its thing a note means nothing; whoever removed it already has done what is done here.
+        bin.info.remove_file(&info_name).ok();
+        parent.sync();
+        Ok(true)
+    }
+
     /// The trash for a disk: the person's own if it lies there, else the disk's.
     fn open_for(&self, parent: &Folder, here: &Stat, resolved: &Path) -> Option<Bin> {
         let home = self.data_home.as_ref().and_then(|data_home| {
@@ -153,6 +182,32 @@ impl Bin {
             }
         }
         Err(std::io::Error::other("the trash is full of things of this name"))
+    }
+
+    /// The thing that came from this bin's origin under this name and that `was` knows again, with the name of its note.
+    fn find(&self, name: &OsStr, was: &dyn Fn(&Stat) -> bool) -> Result<Option<(OsString, OsString)>> {
+        let stem = numbered(name, 1);
+        for trash_name in self.files.names()? {
+            if !trash_name.as_bytes().starts_with(stem.as_bytes())
+                || !self.files.stat_of(&trash_name).is_ok_and(|it| was(&it))
+            {
+                continue;
+            }
+            let mut info_name = trash_name.clone();
+            info_name.push(".trashinfo");
+            let mut note = String::new();
+            let (file, _) = match self.info.open_file(&info_name) {
+                Ok(opened) => opened,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            file.take(NOTE_BYTES).read_to_string(&mut note)?;
+            let origin = percent_encoded(&self.origin);
+            if note.lines().any(|line| line.strip_prefix("Path=") == Some(origin.as_str())) {
+                return Ok(Some((trash_name, info_name)));
+            }
+        }
+        Ok(None)
     }
 
     /// The note that says where it comes from and when it went. The moment is the file system's own: the note was made

@@ -37,6 +37,17 @@ impl Trash {
         true
     }
 
+    /// These systems do not say where in the trash a thing went: nothing is put back from there.
+    pub(super) fn put_back(
+        &self,
+        _parent: &Folder,
+        _name: &OsStr,
+        _resolved: &Path,
+        _was: &dyn Fn(&super::Stat) -> bool,
+    ) -> std::io::Result<bool> {
+        Ok(false)
+    }
+
     /// Moves an entry into the trash, if it is what the target was.
     ///
     /// # Errors

@@ -2,11 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{ErrorKind, Result, Write as _};
+use std::io::{ErrorKind, Read, Result};
 
 use super::create::make_folders;
 use super::folder::Privacy;
-use super::{Folder, Target, WorkspaceError, system};
+use super::{Folder, Stat, Target, WorkspaceError, system};
 use crate::policy::TargetKind;
 
 /// What a write did.
@@ -26,6 +26,14 @@ impl Target {
     /// `NOT_A_FILE`, `TARGET_CHANGED` when something else has the name now, `NO_SPACE` and `PERMISSION_DENIED` with the old
     /// file whole, `IO_ERROR`.
     pub fn write(&self, bytes: &[u8]) -> std::result::Result<Written, WorkspaceError> {
+        self.write_from(&mut &*bytes, Mode::AsItWas)
+    }
+
+    /// The same from a reader: what it gives to its end becomes the file, or nothing does.
+    ///
+    /// # Errors
+    /// As [`Target::write`], and whatever the reader reports.
+    pub fn write_from(&self, source: &mut dyn Read, mode: Mode) -> std::result::Result<Written, WorkspaceError> {
         let failed = |source| WorkspaceError::io("Writing the file", self.resolved(), source);
         let (parent, name, missing) = match (self.stat.kind, &self.parent, self.names.split_last()) {
             (TargetKind::File | TargetKind::Missing, Some(parent), Some((name, missing))) => {
@@ -43,22 +51,32 @@ impl Target {
         }
         let privacy = if created { Privacy::Umask } else { Privacy::Owner };
         let mut temporary = Temporary::create(folder, privacy).map_err(failed)?;
-        temporary.fill(bytes, (!created).then_some(&self.stat)).map_err(failed)?;
+        let bytes = temporary.fill(source, (!created).then_some(&self.stat), mode).map_err(failed)?;
         if created {
             temporary.become_new(name).map_err(|error| {
                 if error.kind() == ErrorKind::AlreadyExists { self.changed() } else { failed(error) }
             })?;
         } else {
+            let is_shown =
+                |now: &Stat| now.kind == TargetKind::File && now.identity.is_same_content(&self.stat.identity);
             let now = folder.stat_of(name).map_err(|_gone| self.changed())?;
-            if now.kind != TargetKind::File || !now.identity.is_same_content(&self.stat.identity) {
+            if !is_shown(&now) || !temporary.replace(name, &is_shown).map_err(failed)? {
                 return Err(self.changed());
             }
-            temporary.replace(name).map_err(failed)?;
         }
         folder.sync();
         made.keep();
-        Ok(Written { created, bytes: bytes.len() as u64 })
+        Ok(Written { created, bytes })
     }
+}
+
+/// Which permissions a written file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Those of the file that it replaces, or those that any new file gets.
+    AsItWas,
+    /// These bits, without setuid and setgid: nobody nodded to those.
+    Exactly(u32),
 }
 
 /// A file that nobody knows of yet; removed when dropped, unless it got its name.
@@ -82,13 +100,17 @@ impl<'folder> Temporary<'folder> {
         Ok(temporary)
     }
 
-    fn fill(&mut self, bytes: &[u8], replaced: Option<&super::Stat>) -> Result<()> {
-        self.file.write_all(bytes)?;
-        match replaced {
-            Some(old) => system::take_over(&self.file, old)?,
-            None => system::set_mode(&self.file, self.mode)?,
+    /// Gives how much came, in bytes.
+    fn fill(&mut self, source: &mut dyn Read, replaced: Option<&Stat>, mode: Mode) -> Result<u64> {
+        let bytes = std::io::copy(source, &mut self.file)?;
+        match (replaced, mode) {
+            (Some(old), Mode::AsItWas) => system::take_over(&self.file, old)?,
+            (None, Mode::AsItWas) => system::set_mode(&self.file, self.mode)?,
+            (Some(old), Mode::Exactly(bits)) => system::take_over(&self.file, &Stat { mode: bits, ..*old })?,
+            (None, Mode::Exactly(bits)) => system::set_mode(&self.file, bits & 0o1777)?,
         }
-        self.file.sync_all()
+        self.file.sync_all()?;
+        Ok(bytes)
     }
 
     fn become_new(&mut self, name: &OsStr) -> Result<()> {
@@ -97,10 +119,30 @@ impl<'folder> Temporary<'folder> {
         Ok(())
     }
 
-    fn replace(&mut self, name: &OsStr) -> Result<()> {
-        self.folder.rename(&self.name, self.folder, name)?;
+    /// Takes the name of a file. Where the system can exchange two names, the old file is looked at once more when nobody
+    /// finds it by its name any longer, and gets its name back if somebody changed it in the last moment: then nothing was
+    /// replaced, and this says so.
+    fn replace(&mut self, name: &OsStr, is_shown: &dyn Fn(&Stat) -> bool) -> Result<bool> {
+        if !self.folder.exchange(&self.name, name)? {
+            self.folder.rename(&self.name, self.folder, name)?;
+            self.placed = true;
+            return Ok(true);
+        }
+        // From here on the temporary name is the old file's: it is not removed before it was looked at.
         self.placed = true;
-        Ok(())
+        let old = self.folder.stat_of(&self.name)?;
+        let was_shown = is_shown(&old);
+        if !was_shown {
+            self.folder.exchange(&self.name, name)?;
+            let ours = system::stat_handle(&self.file)?;
+            if !self.folder.stat_of(&self.name)?.identity.is_same_object(&ours.identity) {
+                // Somebody has put yet another file there: it gets the name, and the one before it stays beside it.
+                self.folder.exchange(&self.name, name)?;
+                return Ok(false);
+            }
+        }
+        self.folder.remove_file(&self.name)?;
+        Ok(was_shown)
     }
 }
 

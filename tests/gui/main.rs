@@ -20,4 +20,5 @@ mod settings;
 mod shield;
 mod support;
 mod transcript;
+mod undo;
 mod window;

@@ -15,13 +15,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("policy", &["ir"]),
     ("workspace", &["ir", "policy"]),
     ("sandbox", &["ir", "policy"]),
+    // Relative paths and kinds of targets have their names from `policy`.
+    ("journal", &["ir", "policy", "workspace"]),
     // The built-in guide speaks to people.
     ("provider", &["ir", "lang", "secret"]),
     ("store", &["ir", "policy"]),
     ("tool", &["ir", "policy", "workspace", "sandbox"]),
     ("agent", &["ir", "policy"]),
     ("port", &["ir", "policy", "secret"]),
-    ("engine", &["ir", "policy", "workspace", "sandbox", "provider", "store", "tool", "agent", "port", "secret"]),
+    (
+        "engine",
+        &["ir", "policy", "workspace", "sandbox", "provider", "store", "tool", "agent", "port", "secret", "journal"],
+    ),
     ("app", &["ir", "policy", "port", "secret"]),
     ("cli", &["ir", "lang", "policy", "port", "engine", "secret"]),
     ("ui", &["ir", "lang", "policy", "port", "app", "secret"]),

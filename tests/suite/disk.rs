@@ -152,3 +152,35 @@ fn look_at_the_mount(place: &Path) {
 fn device(path: &Path) -> u64 {
     std::os::unix::fs::MetadataExt::dev(&fs::metadata(path).unwrap())
 }
+
+/// The old version cannot be kept: the call stops before its effect. Told that it cannot be undone, the person may still say
+/// yes.
+#[test]
+fn a_full_disk_stops_a_change_that_could_not_be_undone() {
+    if let Some(place) = std::env::var_os(PLACE) {
+        return change_what_cannot_be_kept(&PathBuf::from(place));
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let test = "disk::a_full_disk_stops_a_change_that_could_not_be_undone";
+    let set_up = format!(
+        "trap '' XFSZ; head -c 9000000 /dev/zero | tr '\\0' x > '{}'/large; ulimit -f 8000",
+        temp.path().display()
+    );
+    assert!(again(test, temp.path(), &["env"], &set_up), "no limit on the size of files could be set");
+}
+
+fn change_what_cannot_be_kept(place: &Path) {
+    use crate::support::desk::{Desk, Setup};
+    let mut desk = Desk::with(Setup::new(Vec::new()).kept());
+    fs::rename(place.join("large"), desk.path("large")).unwrap();
+    let args = serde_json::json!({"path": "large", "content": "small"});
+    let result = desk.tool("write_file", &args, &nod::port::Answer::AllowOnce);
+    assert_eq!(result.code(), Some("NO_SPACE"), "{result:?}");
+    assert_eq!(fs::metadata(desk.path("large")).unwrap().len(), 9_000_000, "nothing was changed");
+    let kept: Vec<_> = fs::read_dir(desk.data.path().join("undo")).unwrap().collect();
+    assert!(kept.is_empty(), "{kept:?}");
+    // The control: where nobody asks for it to be kept, the old content is gone.
+    desk.set("safety.undo_file_mb", 0);
+    assert!(desk.tool("write_file", &args, &nod::port::Answer::AllowOnce).success);
+    assert_eq!(desk.read("large"), "small");
+}

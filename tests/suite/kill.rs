@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use nod::ir::{CallStatus, UnixMs};
+use nod::ir::{CallRecord, CallStatus, FileState, UnixMs};
 use nod::store::Store;
 use serde_json::{Value, json};
 
@@ -100,15 +100,26 @@ fn check(data_dir: &std::path::Path, folder: &std::path::Path, kill: u64) {
     let opened = Store::open(data_dir, Arc::new(|| UnixMs(1_764_460_800_000))).unwrap();
     let store = opened.store;
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let calls = runtime.block_on(async {
+    let (calls, changes) = runtime.block_on(async {
         assert_eq!(store.integrity_check().await.unwrap(), Vec::<String>::new(), "after kill {kill}");
         let mut calls = Vec::new();
         for session in store.list_sessions().await.unwrap() {
             calls.extend(store.recent_calls(&session.id, 1_000).await.unwrap());
         }
+        let changes = store.all_undo_entries(100_000).await.unwrap();
         store.checkpoint_and_close().await.unwrap();
-        calls
+        (calls, changes)
     });
+    // What takes an effect back is there before the effect is.
+    let can_be_undone = |call: &CallRecord| {
+        changes.iter().any(|change| {
+            change.call == call.call.id
+                && match &change.before {
+                    FileState::File { hash: Some(hash), .. } => data_dir.join("undo").join(hash).is_file(),
+                    before => *before == FileState::Missing,
+                }
+        })
+    };
 
     let log = std::fs::read_to_string(folder.join("log.txt")).unwrap();
     let mut written: BTreeMap<&str, usize> = BTreeMap::new();
@@ -128,6 +139,7 @@ fn check(data_dir: &std::path::Path, folder: &std::path::Path, kill: u64) {
                 assert!(times <= 1, "{line:?} was written {times} times (kill {kill})");
                 assert!(!is_certain || times == 1, "{line:?} was recorded and is lost (kill {kill})");
                 assert!(may_have_happened || times == 0, "{line:?} was written without a record (kill {kill})");
+                assert!(times == 0 || can_be_undone(call), "{line:?} cannot be undone (kill {kill})");
                 accounted.insert(line, true);
             }
             "write_file" => {
@@ -137,6 +149,7 @@ fn check(data_dir: &std::path::Path, folder: &std::path::Path, kill: u64) {
                     Ok(found) => {
                         assert_eq!(found, content, "a file is whole or not there (kill {kill})");
                         assert!(may_have_happened, "{} was written without a record (kill {kill})", path.display());
+                        assert!(can_be_undone(call), "{} cannot be undone (kill {kill})", path.display());
                     }
                     Err(_missing) => assert!(!is_certain, "{} was recorded and is lost (kill {kill})", path.display()),
                 }

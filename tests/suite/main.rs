@@ -36,6 +36,7 @@ mod store;
 mod support;
 mod tools;
 mod turn;
+mod undo;
 mod validity;
 #[cfg(all(target_os = "linux", feature = "gui"))]
 mod window;

@@ -47,6 +47,7 @@ cli-ask-hidden = The name holds characters that cannot be seen; they are written
 cli-ask-protected = Something later executes this file.
 cli-ask-hard-link = The file has other names (hard links).
 cli-ask-other-mount = This lies on another file system than its folder.
+cli-ask-not-undoable = This cannot be undone.
 cli-ask-unparsed = The command line could not be taken apart: look at it closely.
 cli-bad-moment = “{ $text }” is no moment: write a day like 2025-11-30, or a time like 2025-11-30T18:00
 

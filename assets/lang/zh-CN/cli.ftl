@@ -47,6 +47,7 @@ cli-ask-hidden = 名称中含有看不见的字符，此处以转义形式显示
 cli-ask-protected = 这个文件以后会被其他程序执行。
 cli-ask-hard-link = 这个文件还有其他名字（硬链接）。
 cli-ask-other-mount = 目标与其所在目录不在同一个文件系统。
+cli-ask-not-undoable = 此操作无法撤销。
 cli-ask-unparsed = 无法解析这条命令：请仔细查看。
 cli-bad-moment = “{ $text }”不是时间：请写成 2025-11-30 这样的日期，或 2025-11-30T18:00 这样的时刻
 

@@ -1,7 +1,7 @@
 //! Step 8: the question, and what the answer means.
 
 use crate::agent::AfterCall;
-use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId};
+use crate::ir::{CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId};
 use crate::policy::{
     AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, denials, proposals,
 };
@@ -79,7 +79,6 @@ async fn question(
     };
     let history = History::read(caller, &row.call.id, &plan.facts).await?;
     let dry_run = scopes.iter().map(|scope| history.try_rule(RuleEffect::Allow, scope)).collect();
-    let trash = crate::workspace::Trash::of_person(caller.shared.surroundings.home.as_deref());
     Ok(ConfirmRequest {
         id: ConfirmId::new(unique("ask_")),
         session: session.id,
@@ -95,10 +94,7 @@ async fn question(
             .filter(|target| target.kind() == TargetKind::File)
             .and_then(|target| caller.transcript.is_as_read(target.resolved(), target.identity())),
         via_link,
-        // Only what goes to the trash can be taken back; the journal of changes is not there yet. A deletion for good is
-        // carried out only where this said so.
-        undoable: plan.facts.access == Access::Delete
-            && plan.targets.iter().all(|target| target.is_restorable_after_delete(&trash)),
+        undoable: plan.is_undoable,
         reasons,
         preview: plan.preview.clone().unwrap_or(Preview::Nothing),
         content: plan

@@ -15,6 +15,7 @@ use crate::tool::{PreviewContext, Tool, ToolRequest};
 use crate::workspace::{Purpose, Root, Target, Unresolved, resolve_outside, resolve_telling};
 
 use super::super::request::is_enabled;
+use super::keep;
 use super::plan::{self, Plan};
 use super::{Caller, Refusal};
 
@@ -114,7 +115,9 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             super::tree::reasons(target, preview).into_iter().filter(|new| !reasons.contains(new)).collect::<Vec<_>>(),
         );
     }
-    Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, unopened, hash })
+    let is_undoable = keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), &mut decision);
+    let hash = keep::bind(hash, tool.access(), is_undoable);
+    Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, is_undoable, unopened, hash })
 }
 
 pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {

@@ -9,6 +9,7 @@ mod ask;
 mod dry_run;
 mod examine;
 mod filter;
+mod keep;
 mod plan;
 mod record;
 mod run;

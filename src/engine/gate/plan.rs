@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) tier: Option<Tier>,
     /// Whether the command may use the network: the person's tick, so never before they were asked.
     pub(super) network: Network,
+    /// Whether what it does can be taken back.
+    pub(super) is_undoable: bool,
     /// Why its target outside could not be opened: an answer for after the yes.
     pub(super) unopened: Option<Failure>,
     pub(super) hash: String,

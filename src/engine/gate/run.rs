@@ -10,14 +10,14 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AfterCall, cancelled_words};
-use crate::ir::{Access, CallRecord, CallStatus, Code, Error, ErrorCode, Failure, RiskLevel};
+use crate::ir::{Access, CallRecord, CallStatus, Code, Error, ErrorCode, Failure, RiskLevel, UndoEntry};
 use crate::port::Event;
 use crate::tool::Permit;
 use crate::tool::{Progress, RunContext, RunError};
 
 use super::approval::Cleared;
 use super::plan::Plan;
-use super::{Caller, Outcome, Refusal, complete, record, refused, step};
+use super::{Caller, Outcome, Refusal, complete, keep, record, refused, step};
 
 /// How long a stopped call may take to end before it is left behind.
 const GRACE: Duration = Duration::from_millis(900);
@@ -53,6 +53,11 @@ pub(super) async fn run(
         return refused(caller, row, failure.into()).await;
     }
     step("begun", &row.call.id);
+    let (plan, kept) = match keep::keep_before(caller, &row, plan).await {
+        Ok(kept) => kept,
+        Err(failure) => return refused(caller, row, failure.into()).await,
+    };
+    step("kept", &row.call.id);
     let allowed = Duration::from_millis(plan.def.timeout_ms) + SLACK;
     let begun = Instant::now();
     let touched = Touched::of(&plan);
@@ -78,12 +83,15 @@ pub(super) async fn run(
             judge(caller, ran, is_late)
         }
         Ended::LeftBehind(running) => {
-            follow(caller, row.clone(), running);
+            follow(caller, row.clone(), running, kept.clone());
             let words = "It was stopped but has not ended yet: check the target before you go on.";
             (CallStatus::Unknown, failed(&Failure::new(Code::Cancelled, words), Value::Null), AfterCall::GoOn)
         }
     };
     row.status = status;
+    if let Some(entry) = kept {
+        keep::settle(caller, entry, status).await;
+    }
     complete(caller, row, value, duration_ms, then).await
 }
 
@@ -160,12 +168,20 @@ fn judge(caller: &Caller, ran: Ran, is_late: bool) -> (CallStatus, Value, AfterC
 }
 
 /// When a call that was left behind ends after all, its row says how.
-fn follow(caller: &Arc<Caller>, mut row: CallRecord, running: JoinHandle<Result<Value, RunError>>) {
+fn follow(
+    caller: &Arc<Caller>,
+    mut row: CallRecord,
+    running: JoinHandle<Result<Value, RunError>>,
+    kept: Option<UndoEntry>,
+) {
     let caller = Arc::clone(caller);
     let shared = Arc::clone(&caller.shared);
     shared.errands.spawn(async move {
         let (status, value, then) = judge(&caller, running.await, false);
         row.status = status;
+        if let Some(entry) = kept {
+            keep::settle(&caller, entry, status).await;
+        }
         complete(&caller, row, value, 0, then).await;
     });
 }

@@ -11,7 +11,7 @@ use super::quantity;
 use super::quantity::bytes;
 use super::rows::{RowTag, Rows};
 use crate::app::CallView;
-use crate::ir::{CallMark, CallStatus, DiffLine, DiffTag, Preview};
+use crate::ir::{CallMark, CallStatus, DiffLine, DiffTag, Preview, UndoState};
 use crate::lang::{Lang, Locale};
 use crate::ui::icon::Icon;
 
@@ -129,6 +129,15 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
         };
         lang.text(key).to_owned()
     }));
+    let is_final = record.call.name == "run_command" && record.status == CallStatus::Succeeded;
+    let fact = match call.undo {
+        Some(UndoState::Stale) => Some("undo-stale"),
+        Some(UndoState::Undone) => Some("undo-state-undone"),
+        Some(UndoState::Begun | UndoState::Done | UndoState::Redone | UndoState::Void) | None => {
+            is_final.then_some("undo-command")
+        }
+    };
+    body.facts.extend(fact.map(|key| lang.text(key).to_owned()));
     body.message = message(call, lang);
     body
 }
@@ -497,7 +506,15 @@ mod tests {
             started_at: None,
             finished_at: None,
         };
-        CallView { record, output: String::new(), scanned_files: None, is_open: true, masked: Vec::new(), revision: 1 }
+        CallView {
+            record,
+            output: String::new(),
+            scanned_files: None,
+            is_open: true,
+            masked: Vec::new(),
+            undo: None,
+            revision: 1,
+        }
     }
 
     /// Takes a body in by slices; the most bytes or entries that one took, and how many slices there were.

@@ -17,11 +17,12 @@ use egui::{
 
 use super::highlight::Highlighter;
 use super::icon::Icon;
+use super::modal::undo::icon_of;
 use super::sentence;
 use super::theme::{Theme, Type, radius, size, space};
 use super::widget::{Badge, Button, Tone, focus_ring, line_of_text, spinner_at};
 use crate::app::{CallView, Intent};
-use crate::ir::{CallStatus, Decider, UnixMs};
+use crate::ir::{CallStatus, Decider, UndoDirection, UndoScope, UndoState, UnixMs};
 use crate::lang::{Lang, Locale};
 use crate::policy::RuleSet;
 
@@ -346,6 +347,7 @@ impl CardView {
                 }
             }
             CallStatus::Succeeded => {
+                draw_undo(&mut right, look, call, intents);
                 let path = record.target.as_ref().filter(|_| has_file(&record.call.name)).map(PathBuf::from);
                 if let Some(path) = path {
                     if right.add(Button::ghost(lang.text("card-show-in-folder")).small()).clicked() {
@@ -356,11 +358,8 @@ impl CardView {
                     }
                 }
             }
-            CallStatus::Pending
-            | CallStatus::Failed
-            | CallStatus::Denied
-            | CallStatus::Cancelled
-            | CallStatus::Unknown => {}
+            CallStatus::Unknown => draw_undo(&mut right, look, call, intents),
+            CallStatus::Pending | CallStatus::Failed | CallStatus::Denied | CallStatus::Cancelled => {}
         }
         if self.body.has_text() && right.add(Button::ghost(lang.text("copy")).small()).clicked() {
             intents.push(Intent::CopyText(body::copied(call, lang, self.shows_arguments)));
@@ -399,6 +398,19 @@ impl CardView {
 /// The header, and what was masked.
 fn top_height(call: &CallView) -> f32 {
     size::CARD_HEADER + if call.masked.is_empty() { 0.0 } else { masked::STRIP }
+}
+
+/// The way back, or forth again; or why there is none.
+fn draw_undo(ui: &mut Ui, look: &CardLook<'_>, call: &CallView, intents: &mut Vec<Intent>) {
+    let (direction, key) = match call.undo {
+        Some(UndoState::Begun | UndoState::Done | UndoState::Redone) => (UndoDirection::Undo, "undo-undo"),
+        Some(UndoState::Undone) => (UndoDirection::Redo, "undo-redo"),
+        Some(UndoState::Void | UndoState::Stale) | None => return,
+    };
+    if ui.add(Button::secondary(look.lang.text(key)).icon(icon_of(direction)).small()).clicked() {
+        let scope = UndoScope::Call { session: call.record.session.clone(), call: call.record.call.id.clone() };
+        intents.push(Intent::PlanUndo { scope, direction });
+    }
 }
 
 fn has_file(tool: &str) -> bool {

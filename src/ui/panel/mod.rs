@@ -1,6 +1,7 @@
 //! The parts of the main window, one file each.
 
 pub mod composer;
+pub mod history;
 pub mod model_picker;
 pub mod palette;
 pub mod session_panel;

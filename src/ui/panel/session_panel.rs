@@ -97,6 +97,11 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
 
     network(ui, scene, session.is_local_only);
 
+    heading(ui, scene, "panel-changes");
+    if ui.add(Button::secondary(scene.lang.text("undo-history")).icon(Icon::History).small()).clicked() {
+        scene.push(Intent::ShowHistory(None));
+    }
+
     heading(ui, scene, "panel-sensitive");
     hint(ui, scene, "panel-sensitive-detail");
     ui.add_space(space::S);

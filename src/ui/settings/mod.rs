@@ -82,7 +82,7 @@ fn draw_page(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, page: Set
         SettingsPage::General => general::show(ui, scene),
         SettingsPage::Models => models::show(ui, scene, &mut view.settings),
         SettingsPage::Tools => tools::show(ui, scene, &mut view.settings),
-        SettingsPage::Safety => safety::show(ui, scene, &mut view.standing_rule),
+        SettingsPage::Safety => safety::show(ui, scene, &mut view.settings, &mut view.standing_rule),
         SettingsPage::Prompts => prompts::show(ui, scene, &mut view.settings),
         SettingsPage::Data => data::show(ui, scene),
         SettingsPage::Shortcuts => keys::show(ui, scene),

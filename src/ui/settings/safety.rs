@@ -14,7 +14,7 @@ use crate::ui::theme::space;
 use crate::ui::widget::{Button, IconButton};
 
 use super::general::choice;
-use super::{group, heading, note, row, switch_row, title};
+use super::{SettingsView, group, heading, note, number_row, row, switch_row, title};
 
 /// What is closed to tools always, as it is shown; the judge itself is `policy`.
 const BLOCKED: [(&str, &str); 5] = [
@@ -28,7 +28,7 @@ const BLOCKED: [(&str, &str); 5] = [
     ("settings-blocked-writes", ".git/hooks  .git/config  .bashrc  .mcp.json  .vscode/tasks.json"),
 ];
 
-pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut RuleForm) {
+pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, fields: &mut SettingsView, view: &mut RuleForm) {
     let lang = scene.lang;
     title(ui, scene, lang.text("settings-page-safety"), lang.text("settings-safety-line"));
     let safety = scene.state.settings.safety.clone();
@@ -43,6 +43,15 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut RuleForm) {
         switch_row(ui, scene, "safety.never_unconfined", name, help, safety.never_unconfined);
         let (name, help) = (lang.text("settings-remember-commands"), lang.text("settings-remember-commands-help"));
         switch_row(ui, scene, "safety.remember_commands", name, help, safety.remember_commands);
+    });
+    heading(ui, scene, lang.text("settings-undo"));
+    group(ui, scene, |ui, scene| {
+        let (name, help) = (lang.text("settings-undo-days"), lang.text("settings-undo-days-help"));
+        number_row(ui, scene, fields, "safety.undo_days", name, help, safety.undo_days.into(), 1..=3650);
+        let (name, help) = (lang.text("settings-undo-file"), lang.text("settings-undo-file-help"));
+        number_row(ui, scene, fields, "safety.undo_file_mb", name, help, safety.undo_file_mb.into(), 0..=100_000);
+        let (name, help) = (lang.text("settings-undo-space"), lang.text("settings-undo-space-help"));
+        number_row(ui, scene, fields, "safety.undo_space_mb", name, help, safety.undo_space_mb.into(), 0..=10_000_000);
     });
     heading(ui, scene, lang.text("settings-rules"));
     let rules = scene.state.standing_rules.clone();

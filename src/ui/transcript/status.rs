@@ -7,7 +7,7 @@ use egui::{Align2, CornerRadius, Id, Rect, Role, Sense, StrokeKind, Ui, WidgetIn
 use super::item;
 use super::list::List;
 use crate::app::{Intent, TurnNote};
-use crate::ir::{MessageId, MessageRecord, MessageStatus};
+use crate::ir::{MessageId, MessageRecord, MessageStatus, UndoDirection, UndoScope};
 use crate::lang::Lang;
 use crate::ui::card::quantity;
 use crate::ui::icon::Icon;
@@ -133,6 +133,12 @@ pub(super) fn draw_meta(list: &mut List<'_>, id: &MessageId, rect: Rect, intents
         }
         if ui.add(IconButton::new(Icon::RefreshCw, lang.text("message-regenerate")).small()).clicked() {
             intents.push(Intent::Regenerate(id.clone()));
+        }
+        if list.view.undoable_turns.contains(id)
+            && ui.add(IconButton::new(Icon::Undo, lang.text("undo-turn")).small()).clicked()
+        {
+            let scope = UndoScope::Turn { session: record.session.clone(), message: id.clone() };
+            intents.push(Intent::PlanUndo { scope, direction: UndoDirection::Undo });
         }
         let more = ui.add(IconButton::new(Icon::Ellipsis, lang.text("message-more")).small());
         menu(&more, 200.0, |ui| {

@@ -1,0 +1,207 @@
+//! `nod undo`: what was changed, listed, shown, taken back, done again.
+#![expect(clippy::wildcard_enum_match_arm, reason = "a command line shows a part of what happens")]
+
+use serde_json::json;
+
+use crate::engine::{Archive, Handle, Inbox};
+use crate::ir::{
+    DiffTag, Preview, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOperation, UndoOutcome, UndoScope, UndoState,
+};
+use crate::lang::Arg;
+use crate::port::{Command, Event};
+
+use super::args::{IfChanged, UndoArgs, UndoTask};
+use super::console::Console;
+use super::exec::send;
+use super::exit::Exit;
+use super::sessions::wait;
+
+/// Most changes of a list.
+const MOST_CHANGES: usize = 10_000;
+
+/// Does what only reads; `None` for what needs the engine.
+pub(super) fn read(task: &UndoTask, archive: Option<&Archive>, console: &mut Console) -> Option<Result<Exit, String>> {
+    let done = match task {
+        UndoTask::List { session, path, json } => {
+            let path = path.as_ref().map(|path| console.absolute(path).display().to_string());
+            list(archive, session.as_deref(), path.as_deref(), *json, console)
+        }
+        UndoTask::Show { id, json } => show(archive, id, *json, console),
+        UndoTask::Apply(_) | UndoTask::Redo(_) => return None,
+    };
+    Some(done.map(|()| Exit::Done))
+}
+
+/// Does what changes something.
+pub(super) fn write(task: &UndoTask, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
+    match task {
+        UndoTask::Apply(args) => apply(args, UndoDirection::Undo, engine, inbox, console),
+        UndoTask::Redo(args) => apply(args, UndoDirection::Redo, engine, inbox, console),
+        UndoTask::List { .. } | UndoTask::Show { .. } => Ok(Exit::Done),
+    }
+}
+
+fn changes(archive: Option<&Archive>) -> Result<Vec<UndoEntry>, String> {
+    let all = archive.map_or(Ok(Vec::new()), |archive| archive.changes(MOST_CHANGES).map_err(|error| error.message))?;
+    Ok(all.into_iter().filter(|entry| entry.reverts.is_none() && entry.state != UndoState::Void).collect())
+}
+
+fn list(
+    archive: Option<&Archive>,
+    session: Option<&str>,
+    path: Option<&str>,
+    is_json: bool,
+    console: &mut Console,
+) -> Result<(), String> {
+    for entry in changes(archive)?.iter().rev() {
+        let is_wanted = session.is_none_or(|session| entry.session.as_str().starts_with(session))
+            && path.is_none_or(|path| entry.shown_path() == path);
+        if !is_wanted {
+            continue;
+        }
+        if is_json {
+            console.data(&serde_json::to_string(entry).unwrap_or_default());
+        } else {
+            let what = console.say(operation_key(entry.operation), &[]);
+            let state = console.say(state_key(entry.state), &[]);
+            let path = crate::policy::escape(&entry.shown_path(), false).into_owned();
+            console.line(&format!("{}  {what}  {state}  {path}", entry.id));
+        }
+    }
+    Ok(())
+}
+
+fn show(archive: Option<&Archive>, id: &str, is_json: bool, console: &mut Console) -> Result<(), String> {
+    let all = changes(archive)?;
+    let entry = find(&all, id, console)?;
+    let Some(archive) = archive else { return Ok(()) };
+    let preview = archive.change(entry);
+    if is_json {
+        console.data(&json!({"entry": entry, "change": preview}).to_string());
+    } else {
+        console.line(&crate::policy::escape(&entry.shown_path(), false));
+        print(&preview, console);
+    }
+    Ok(())
+}
+
+fn print(preview: &Preview, console: &mut Console) {
+    let shown = |text: &str| crate::policy::escape(text.trim_end_matches(['\n', '\r']), false).into_owned();
+    match preview {
+        Preview::NewFile { content } => {
+            for line in content.lines() {
+                console.line(&format!("+{}", shown(line)));
+            }
+        }
+        Preview::Diff { lines, .. } => {
+            for line in lines {
+                let sign = match line.tag {
+                    DiffTag::Context => ' ',
+                    DiffTag::Added => '+',
+                    DiffTag::Removed => '-',
+                    DiffTag::Gap => '…',
+                };
+                console.line(&format!("{sign}{}", shown(&line.text)));
+            }
+        }
+        Preview::Tree { entries, .. } => {
+            for entry in entries {
+                console.line(&shown(&entry.path));
+            }
+        }
+        Preview::Nothing | Preview::Command(_) => {}
+    }
+}
+
+fn apply(
+    args: &UndoArgs,
+    direction: UndoDirection,
+    engine: &Handle,
+    inbox: &Inbox,
+    console: &mut Console,
+) -> Result<Exit, String> {
+    let scope = UndoScope::Entry { id: UndoId::new(args.id.as_str()) };
+    send(engine, Command::PlanUndo { scope: scope.clone(), direction }, console)?;
+    let plan = wait(inbox, console, |event| match event {
+        Event::UndoPlanned(plan) if plan.scope == scope && plan.direction == direction => Some((**plan).clone()),
+        _ => None,
+    })?;
+    let choice = match args.if_changed {
+        IfChanged::Keep => UndoChoice::Keep,
+        IfChanged::PutBack => UndoChoice::PutBack,
+        IfChanged::SaveBeside => UndoChoice::SaveBeside,
+    };
+    let choices = plan.steps.iter().map(|step| (step.entry.clone(), choice)).collect();
+    send(engine, Command::ApplyUndo { scope: scope.clone(), direction, choices, plan_hash: plan.hash }, console)?;
+    let results = wait(inbox, console, |event| match event {
+        Event::UndoApplied { scope: applied, results, .. } if *applied == scope => Some(Some(results.clone())),
+        Event::UndoPlanned(plan) if plan.scope == scope && plan.is_changed => Some(None),
+        _ => None,
+    })?;
+    let Some(results) = results else { return Err(console.say("cli-undo-changed", &[])) };
+    let mut exit = Exit::Done;
+    for result in &results {
+        if args.json {
+            console.data(&serde_json::to_string(result).unwrap_or_default());
+        } else {
+            let path = crate::policy::escape(&result.path, false).into_owned();
+            let detail = crate::policy::escape(&result.detail, false).into_owned();
+            let args = [("path", Arg::from(path.as_str())), ("detail", Arg::from(detail.as_str()))];
+            let line = console.say(outcome_key(result.outcome, direction), &args);
+            console.line(&line);
+        }
+        exit = match result.outcome {
+            UndoOutcome::Done | UndoOutcome::SavedBeside | UndoOutcome::Nothing => exit,
+            UndoOutcome::Kept | UndoOutcome::NotEmpty => Exit::Denied,
+            UndoOutcome::Failed => Exit::Failed,
+        };
+    }
+    Ok(exit)
+}
+
+fn find<'list>(entries: &'list [UndoEntry], id: &str, console: &Console) -> Result<&'list UndoEntry, String> {
+    let mut matching = entries.iter().filter(|entry| entry.id.as_str().starts_with(id));
+    match (matching.next(), matching.next()) {
+        (Some(entry), None) => Ok(entry),
+        (Some(_), Some(_)) => Err(missing(id, 2, console)),
+        (None, _) => Err(missing(id, 0, console)),
+    }
+}
+
+/// How many entries begin like this, if not exactly one.
+fn missing(id: &str, matches: usize, console: &Console) -> String {
+    let key = if matches > 1 { "cli-undo-ambiguous" } else { "cli-undo-missing" };
+    console.say(key, &[("id", Arg::from(id))])
+}
+
+const fn operation_key(operation: UndoOperation) -> &'static str {
+    match operation {
+        UndoOperation::Created => "undo-created",
+        UndoOperation::Changed => "undo-changed",
+        UndoOperation::FolderMade => "undo-folder-made",
+        UndoOperation::Deleted => "undo-deleted",
+    }
+}
+
+const fn state_key(state: UndoState) -> &'static str {
+    match state {
+        UndoState::Begun => "undo-state-begun",
+        UndoState::Done => "undo-state-done",
+        UndoState::Undone => "undo-state-undone",
+        UndoState::Redone => "undo-state-redone",
+        UndoState::Void => "undo-state-void",
+        UndoState::Stale => "undo-state-stale",
+    }
+}
+
+const fn outcome_key(outcome: UndoOutcome, direction: UndoDirection) -> &'static str {
+    match (outcome, direction) {
+        (UndoOutcome::Done, UndoDirection::Undo) => "cli-undo-done",
+        (UndoOutcome::Done, UndoDirection::Redo) => "cli-undo-redone",
+        (UndoOutcome::Nothing, _) => "cli-undo-nothing",
+        (UndoOutcome::Kept, _) => "cli-undo-kept",
+        (UndoOutcome::NotEmpty, _) => "cli-undo-not-empty",
+        (UndoOutcome::SavedBeside, _) => "cli-undo-saved-beside",
+        (UndoOutcome::Failed, _) => "cli-undo-failed",
+    }
+}

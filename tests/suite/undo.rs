@@ -1,0 +1,550 @@
+//! Taking back and doing again, through the real gate on real trees: what was there comes back whole, and nothing that
+//! somebody wrote meanwhile is ever lost.
+#![expect(clippy::disallowed_methods, reason = "other programs change files behind the gate's back")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nod::ir::{
+    Preview, UndoAction, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOutcome, UndoPlan, UndoResult, UndoScope,
+    UndoState,
+};
+use nod::port::{Answer, Command, Event};
+use nod::provider::scripted::Step;
+use serde_json::{Value, json};
+use sha2::Digest as _;
+
+use crate::support::desk::{Desk, Setup};
+
+fn desk() -> Desk {
+    Desk::with(Setup::new(Vec::new()).kept())
+}
+
+fn call(desk: &mut Desk, name: &str, args: &Value) -> UndoEntry {
+    let result = desk.tool(name, args, &Answer::AllowOnce);
+    assert!(result.success, "{name} {args}: {result:?}");
+    newest(desk)
+}
+
+fn write(desk: &mut Desk, path: &str, content: &str) -> UndoEntry {
+    call(desk, "write_file", &json!({"path": path, "content": content}))
+}
+
+fn delete(desk: &mut Desk, path: &str) -> UndoEntry {
+    call(desk, "delete_file", &json!({"path": path, "recursive": true}))
+}
+
+/// The entry that was reported last.
+fn newest(desk: &Desk) -> UndoEntry {
+    let mut reported = desk.seen.iter().rev().filter_map(|event| match event {
+        Event::UndoChanged { entries, .. } => entries.last().cloned(),
+        _ => None,
+    });
+    reported.next().expect("a change was reported")
+}
+
+fn entry_scope(entry: &UndoEntry) -> UndoScope {
+    UndoScope::Entry { id: entry.id.clone() }
+}
+
+fn plan(desk: &mut Desk, scope: &UndoScope, direction: UndoDirection) -> UndoPlan {
+    desk.send(Command::PlanUndo { scope: scope.clone(), direction });
+    match desk.until(|event| matches!(event, Event::UndoPlanned(_) | Event::Fault { .. })) {
+        Event::UndoPlanned(plan) => *plan,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn order(
+    desk: &mut Desk,
+    scope: &UndoScope,
+    direction: UndoDirection,
+    choices: Vec<(UndoId, UndoChoice)>,
+    plan_hash: String,
+) -> Vec<UndoResult> {
+    desk.send(Command::ApplyUndo { scope: scope.clone(), direction, choices, plan_hash });
+    match desk.until(|event| matches!(event, Event::UndoApplied { .. } | Event::UndoPlanned(_) | Event::Fault { .. })) {
+        Event::UndoApplied { results, .. } => results,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Plans and carries out, with the same choice for every conflict.
+fn go_with(desk: &mut Desk, scope: &UndoScope, direction: UndoDirection, choice: UndoChoice) -> Vec<UndoResult> {
+    let plan = plan(desk, scope, direction);
+    let choices = plan.steps.iter().map(|step| (step.entry.clone(), choice)).collect();
+    order(desk, scope, direction, choices, plan.hash)
+}
+
+fn undo(desk: &mut Desk, entry: &UndoEntry) -> UndoOutcome {
+    go_with(desk, &entry_scope(entry), UndoDirection::Undo, UndoChoice::Keep)[0].outcome
+}
+
+fn redo(desk: &mut Desk, entry: &UndoEntry) -> UndoOutcome {
+    go_with(desk, &entry_scope(entry), UndoDirection::Redo, UndoChoice::Keep)[0].outcome
+}
+
+fn outcomes(results: &[UndoResult]) -> Vec<UndoOutcome> {
+    results.iter().map(|result| result.outcome).collect()
+}
+
+fn names(path: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn an_overwritten_file_comes_back_with_its_bytes_and_mode_and_goes_forth_again() {
+    let mut desk = desk();
+    desk.write("a.txt", "old\n");
+    #[cfg(unix)]
+    set_mode(&desk.path("a.txt"), 0o640);
+    let entry = write(&mut desk, "a.txt", "new\n");
+    assert_eq!(entry.state, UndoState::Done);
+    let shown = plan(&mut desk, &entry_scope(&entry), UndoDirection::Undo);
+    assert_eq!(shown.steps[0].action, UndoAction::Restore);
+    assert!(matches!(shown.steps[0].preview, Preview::Diff { added: 1, removed: 1, .. }));
+    assert_eq!(desk.read("a.txt"), "new\n", "looking changes nothing");
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(desk.read("a.txt"), "old\n");
+    #[cfg(unix)]
+    assert_eq!(mode(&desk.path("a.txt")), 0o640);
+    assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(desk.read("a.txt"), "new\n");
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(desk.read("a.txt"), "old\n");
+    #[cfg(unix)]
+    assert_eq!(mode(&desk.path("a.txt")), 0o640);
+    assert_eq!(names(desk.folder.path()), ["a.txt"]);
+}
+
+#[test]
+fn a_new_file_goes_with_the_folders_that_were_made_for_it_and_comes_again_with_them() {
+    let mut desk = desk();
+    let entry = write(&mut desk, "a/b/new.txt", "new");
+    assert_eq!((entry.made_folders, undo(&mut desk, &entry)), (2, UndoOutcome::Done));
+    assert!(names(desk.folder.path()).is_empty());
+    assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(desk.read("a/b/new.txt"), "new");
+    // A folder that somebody put something into stays.
+    desk.write("a/theirs.txt", "theirs");
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(names(&desk.path("a")), ["theirs.txt"]);
+}
+
+#[test]
+fn a_made_folder_goes_only_while_it_is_empty() {
+    let mut desk = desk();
+    let entry = call(&mut desk, "create_directory", &json!({"path": "x/y"}));
+    desk.write("x/y/theirs.txt", "theirs");
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::NotEmpty);
+    assert_eq!(desk.read("x/y/theirs.txt"), "theirs");
+    fs::remove_file(desk.path("x/y/theirs.txt")).unwrap();
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    assert!(names(desk.folder.path()).is_empty());
+    assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
+    assert!(desk.path("x/y").is_dir());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_deleted_tree_comes_back_from_the_trash_and_without_the_trash_from_the_journal() {
+    let mut desk = desk();
+    desk.write("tree/a.txt", "a");
+    desk.write("tree/sub/run.sh", "#!/bin/sh\n");
+    set_mode(&desk.path("tree/sub/run.sh"), 0o750);
+    set_mode(&desk.path("tree/sub"), 0o710);
+    std::os::unix::fs::symlink("a.txt", desk.path("tree/link")).unwrap();
+    let entry = delete(&mut desk, "tree");
+    assert!(!desk.path("tree").exists());
+    let trash = desk.home.path().join(".local/share/Trash");
+    let is_home_trash = trash.join("files/tree").exists();
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    assert!(!trash.join("files/tree").exists(), "the thing itself came back");
+    let check = |desk: &Desk| {
+        assert_eq!(desk.read("tree/a.txt"), "a");
+        assert_eq!(mode(&desk.path("tree/sub/run.sh")), 0o750);
+        assert_eq!(mode(&desk.path("tree/sub")), 0o710);
+        assert_eq!(fs::read_link(desk.path("tree/link")).unwrap(), Path::new("a.txt"));
+        assert_eq!(names(desk.folder.path()), ["tree"]);
+    };
+    check(&desk);
+    assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
+    assert!(!desk.path("tree").exists());
+    if is_home_trash {
+        assert!(trash.join("files/tree").exists());
+        fs::remove_dir_all(&trash).unwrap();
+    } else {
+        empty_trash_of_disk(&desk);
+    }
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    check(&desk);
+}
+
+/// Where the temporary folder lies on a disk of its own, its trash is at the top of that disk.
+#[cfg(unix)]
+fn empty_trash_of_disk(desk: &Desk) {
+    let user = rustix::process::getuid().as_raw();
+    for above in desk.folder.path().ancestors() {
+        let files = above.join(format!(".Trash-{user}/files/tree"));
+        if files.exists() {
+            fs::remove_dir_all(files).unwrap();
+        }
+    }
+}
+
+#[test]
+fn made_changed_and_deleted_in_one_turn_goes_back_whole() {
+    let step = |name: &str, args: Value| Step::call(name, args);
+    let mut desk = Desk::with(Setup::new(vec![
+        vec![step("write_file", json!({"path": "new.txt", "content": "one\n"}))],
+        vec![step("edit_file", json!({"path": "new.txt", "edits": [{"old_text": "one", "new_text": "two"}]}))],
+        vec![step("delete_file", json!({"path": "new.txt"}))],
+        vec![step("write_file", json!({"path": "kept.txt", "content": "changed\n"}))],
+        vec![Step::text("done")],
+    ]));
+    desk.write("kept.txt", "kept\n");
+    desk.say("go");
+    desk.turn_end_allowing();
+    let last = desk
+        .seen
+        .iter()
+        .rev()
+        .find_map(|event| match event {
+            Event::MessageChanged(record) => Some(record.id.clone()),
+            _ => None,
+        })
+        .unwrap();
+    assert!(!desk.path("new.txt").exists());
+    let scope = UndoScope::Turn { session: desk.session.clone(), message: last };
+    let results = go_with(&mut desk, &scope, UndoDirection::Undo, UndoChoice::Keep);
+    assert_eq!(outcomes(&results), [UndoOutcome::Done; 4]);
+    assert_eq!((desk.read("kept.txt").as_str(), names(desk.folder.path()).len()), ("kept\n", 1));
+    // The session as a whole goes forth again, oldest first.
+    let scope = UndoScope::Session { session: desk.session.clone() };
+    let results = go_with(&mut desk, &scope, UndoDirection::Redo, UndoChoice::Keep);
+    assert_eq!(outcomes(&results), [UndoOutcome::Done; 4]);
+    assert_eq!((desk.read("kept.txt").as_str(), names(desk.folder.path()).len()), ("changed\n", 1));
+}
+
+#[test]
+fn what_somebody_changed_since_stays_unless_the_person_chooses_and_then_it_is_kept() {
+    let mut desk = desk();
+    desk.write("report.md", "old\n");
+    let entry = write(&mut desk, "report.md", "new\n");
+    desk.write("report.md", "theirs\n");
+    let scope = entry_scope(&entry);
+    let shown = plan(&mut desk, &scope, UndoDirection::Undo);
+    assert_eq!(shown.steps[0].action, UndoAction::Conflict { can_save_beside: true });
+    assert!(matches!(shown.steps[0].preview, Preview::Diff { added: 1, removed: 1, .. }), "theirs to old");
+    assert!(matches!(shown.steps[0].changed_since, Preview::Diff { added: 1, removed: 1, .. }), "new to theirs");
+
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Kept);
+    assert_eq!(desk.read("report.md"), "theirs\n");
+
+    let beside = go_with(&mut desk, &scope, UndoDirection::Undo, UndoChoice::SaveBeside);
+    assert_eq!(outcomes(&beside), [UndoOutcome::SavedBeside]);
+    assert_eq!((desk.read("report.md").as_str(), desk.read("report.old.md").as_str()), ("theirs\n", "old\n"));
+
+    let back = go_with(&mut desk, &scope, UndoDirection::Undo, UndoChoice::PutBack);
+    assert_eq!(outcomes(&back), [UndoOutcome::Done]);
+    assert_eq!(desk.read("report.md"), "old\n");
+    // What it replaced comes back.
+    assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(desk.read("report.md"), "theirs\n");
+}
+
+#[test]
+fn what_changes_between_the_preview_and_the_yes_is_shown_anew() {
+    let mut desk = desk();
+    desk.write("a", "old");
+    let entry = write(&mut desk, "a", "new");
+    let scope = entry_scope(&entry);
+    let shown = plan(&mut desk, &scope, UndoDirection::Undo);
+    desk.write("a", "theirs");
+    desk.send(Command::ApplyUndo {
+        scope,
+        direction: UndoDirection::Undo,
+        choices: vec![(entry.id, UndoChoice::PutBack)],
+        plan_hash: shown.hash,
+    });
+    let Event::UndoPlanned(again) = desk.until(|event| matches!(event, Event::UndoPlanned(_))) else { unreachable!() };
+    assert!(again.is_changed);
+    assert_eq!(again.steps[0].action, UndoAction::Conflict { can_save_beside: true });
+    assert_eq!(desk.read("a"), "theirs");
+}
+
+/// What a careless undo does: it opens the path by its text and writes the old version.
+fn careless_undo(desk: &Desk, path: &str, old: &str) {
+    fs::write(desk.path(path), old).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_took_the_place_of_the_file_or_of_its_folder_leads_nowhere() {
+    let outside = tempfile::tempdir().unwrap();
+    let secret = outside.path().join("f.txt");
+    fs::write(&secret, "new").unwrap();
+    let mut desk = desk();
+    desk.write("f.txt", "old");
+    desk.write("d/f.txt", "old");
+    let file = write(&mut desk, "f.txt", "new");
+    let below = write(&mut desk, "d/f.txt", "new");
+    fs::remove_file(desk.path("f.txt")).unwrap();
+    std::os::unix::fs::symlink(&secret, desk.path("f.txt")).unwrap();
+    fs::rename(desk.path("d"), desk.path("moved")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), desk.path("d")).unwrap();
+    for choice in [UndoChoice::Keep, UndoChoice::PutBack] {
+        let results = go_with(&mut desk, &entry_scope(&below), UndoDirection::Undo, choice);
+        assert_eq!(outcomes(&results), [UndoOutcome::Failed], "{results:?}");
+    }
+    assert_eq!(undo(&mut desk, &file), UndoOutcome::Kept);
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "new");
+    // The link itself gives way when the person says so; where it leads nothing is written.
+    let results = go_with(&mut desk, &entry_scope(&file), UndoDirection::Undo, UndoChoice::PutBack);
+    assert_eq!(outcomes(&results), [UndoOutcome::Done]);
+    assert!(fs::symlink_metadata(desk.path("f.txt")).unwrap().is_file());
+    assert_eq!((desk.read("f.txt").as_str(), fs::read_to_string(&secret).unwrap().as_str()), ("old", "new"));
+    // Without the guard the file outside is written.
+    careless_undo(&desk, "d/f.txt", "old");
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "old");
+}
+
+#[cfg(unix)]
+#[test]
+fn another_folder_under_the_allowed_ones_name_is_not_touched() {
+    let mut desk = desk();
+    desk.write("a", "old");
+    let entry = write(&mut desk, "a", "new");
+    let aside = desk.folder.path().with_extension("aside");
+    fs::rename(desk.folder.path(), &aside).unwrap();
+    fs::create_dir(desk.folder.path()).unwrap();
+    fs::write(desk.path("a"), "new").unwrap();
+    let results = go_with(&mut desk, &entry_scope(&entry), UndoDirection::Undo, UndoChoice::PutBack);
+    assert_eq!(outcomes(&results), [UndoOutcome::Failed]);
+    assert_eq!(desk.read("a"), "new");
+    careless_undo(&desk, "a", "old");
+    assert_eq!(desk.read("a"), "old", "the control writes into the other folder");
+    fs::remove_dir_all(desk.folder.path()).unwrap();
+    fs::rename(&aside, desk.folder.path()).unwrap();
+}
+
+#[test]
+fn what_cannot_be_kept_is_said_before_and_nobody_is_passed_over() {
+    let mut desk = desk();
+    desk.set("safety.undo_file_mb", 1);
+    desk.write("large", &"x".repeat(2 * 1_048_576));
+    desk.write("small", "x");
+    let asked_of = |desk: &mut Desk, name: &str, args: Value| {
+        let before = desk.seen.len();
+        desk.tool(name, &args, &Answer::AllowOnce);
+        desk.seen.iter().skip(before).find_map(|event| match event {
+            Event::ConfirmAsked(request) => Some(request.undoable),
+            _ => None,
+        })
+    };
+    assert_eq!(asked_of(&mut desk, "write_file", json!({"path": "small", "content": "y"})), Some(true));
+    assert_eq!(asked_of(&mut desk, "write_file", json!({"path": "new", "content": "y"})), Some(true));
+    assert_eq!(asked_of(&mut desk, "create_directory", json!({"path": "d"})), Some(true));
+    assert_eq!(asked_of(&mut desk, "write_file", json!({"path": "large", "content": "y"})), Some(false));
+    assert_eq!(desk.read("large"), "y", "the person was told and said yes");
+    assert!(newest(&desk).place.path != "large", "and nothing claims to take it back");
+}
+
+#[test]
+fn old_versions_go_after_their_time_and_the_newest_stay() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
+    const DAY_MS: i64 = 86_400_000;
+    let now = Arc::new(AtomicI64::new(1_764_460_800_000));
+    let clock = Arc::clone(&now);
+    let mut setup = Setup::new(Vec::new()).kept();
+    setup.clock = Arc::new(move || nod::ir::UnixMs(clock.load(Ordering::Relaxed)));
+    let mut desk = Desk::with(setup);
+    desk.write("a", "old");
+    let first = write(&mut desk, "a", "one");
+    now.fetch_add(31 * DAY_MS, Ordering::Relaxed);
+    let second = write(&mut desk, "a", "two");
+    let is_stale = |event: &Event| {
+        matches!(event, Event::UndoChanged { entries, .. }
+            if entries.iter().any(|entry| entry.id == first.id && entry.state == UndoState::Stale))
+    };
+    if !desk.seen.iter().any(is_stale) {
+        desk.until(is_stale);
+    }
+    desk.send(Command::PlanUndo { scope: entry_scope(&first), direction: UndoDirection::Undo });
+    desk.until(|event| matches!(event, Event::Fault { key: "fault-undo-missing", .. }));
+    assert_eq!(undo(&mut desk, &second), UndoOutcome::Done);
+    assert_eq!(desk.read("a"), "one");
+}
+
+#[test]
+fn it_survives_a_restart() {
+    let mut desk = desk();
+    desk.write("a", "old");
+    let entry = write(&mut desk, "a", "new");
+    desk.restart();
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    desk.restart();
+    assert_eq!(desk.read("a"), "old");
+    assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(desk.read("a"), "new");
+}
+
+/// xorshift64*: the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) % sides
+    }
+
+    fn pick<'list, T>(&mut self, list: &'list [T]) -> &'list T {
+        let index = usize::try_from(self.roll(list.len() as u64)).unwrap();
+        &list[index]
+    }
+}
+
+/// Whether a content is found again: on the disk, in the trash, or in the journal under its hash.
+fn is_stored(desk: &Desk, stored: &[Vec<u8>], content: &[u8]) -> bool {
+    let hash = hex::encode(sha2::Sha256::digest(content));
+    stored.iter().any(|found| found == content)
+        || fs::read(desk.data.path().join("undo").join(hash)).is_ok_and(|kept| kept == content)
+}
+
+/// Everything on the disk and in the trash.
+fn everything_stored(desk: &Desk) -> Vec<Vec<u8>> {
+    fn collect(path: &Path, found: &mut Vec<Vec<u8>>) {
+        let Ok(stat) = fs::symlink_metadata(path) else { return };
+        if stat.is_dir() {
+            for entry in fs::read_dir(path).unwrap() {
+                collect(&entry.unwrap().path(), found);
+            }
+        } else if stat.is_file() {
+            found.push(fs::read(path).unwrap());
+        }
+    }
+    let mut found = Vec::new();
+    collect(desk.folder.path(), &mut found);
+    collect(desk.home.path(), &mut found);
+    found
+}
+
+/// 1,000 sequences of calls, undos and redos with changes by somebody else in between. Whatever the person wrote into a file
+/// that a call or an undo of Nod then changed or took away is found again: on the disk, in the trash or in the journal.
+#[test]
+fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
+    const SEQUENCES: u64 = 1_000;
+    const STEPS: u64 = 7;
+    const PATHS: [&str; 4] = ["a", "b", "d/a", "d/e/c"];
+    let mut desk = Desk::with(Setup::new(Vec::new()).kept());
+    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let mut number = 0;
+    let mut applied = 0;
+    let mut conflicts = 0;
+    for sequence in 0..SEQUENCES {
+        // What the person wrote and did not take away themselves.
+        let mut theirs: Vec<Vec<u8>> = Vec::new();
+        let mut entries: Vec<UndoEntry> = Vec::new();
+        let mut story = Vec::new();
+        for _ in 0..STEPS {
+            number += 1;
+            let path = *dice.pick(&PATHS);
+            let at = desk.path(path);
+            let roll = dice.roll(10);
+            story.push((roll, path));
+            match roll {
+                0..3 => {
+                    let content = format!("nod {number}\n");
+                    let args = json!({"path": path, "content": content});
+                    if desk.tool("write_file", &args, &Answer::AllowOnce).success {
+                        entries.push(newest(&desk));
+                    }
+                }
+                3 => {
+                    let victim = if dice.roll(2) == 0 { "d" } else { path };
+                    let args = json!({"path": victim, "recursive": true});
+                    if desk.tool("delete_file", &args, &Answer::AllowOnce).success {
+                        entries.push(newest(&desk));
+                    }
+                }
+                4..6 => {
+                    // What the person overwrites themselves is theirs to lose.
+                    if let Ok(old) = fs::read(&at) {
+                        theirs.retain(|content| *content != old);
+                    }
+                    let content = format!("person {number}\n").into_bytes();
+                    if fs::create_dir_all(at.parent().unwrap()).is_ok() && fs::write(&at, &content).is_ok() {
+                        theirs.push(content);
+                    }
+                }
+                6 => {
+                    if let Ok(old) = fs::read(&at)
+                        && fs::remove_file(&at).is_ok()
+                    {
+                        theirs.retain(|content| *content != old);
+                    }
+                }
+                _ => {
+                    let direction = if dice.roll(3) == 0 { UndoDirection::Redo } else { UndoDirection::Undo };
+                    let choice = *dice.pick(&[UndoChoice::Keep, UndoChoice::PutBack, UndoChoice::SaveBeside]);
+                    let scope = match entries.last() {
+                        Some(entry) if dice.roll(2) == 0 => entry_scope(entry),
+                        Some(_) if dice.roll(2) == 0 => entry_scope(dice.pick(&entries)),
+                        _ => UndoScope::Session { session: desk.session.clone() },
+                    };
+                    desk.send(Command::PlanUndo { scope: scope.clone(), direction });
+                    let planned = desk.until(|event| matches!(event, Event::UndoPlanned(_) | Event::Fault { .. }));
+                    let Event::UndoPlanned(plan) = planned else { continue };
+                    conflicts +=
+                        plan.steps.iter().filter(|step| matches!(step.action, UndoAction::Conflict { .. })).count();
+                    let choices = plan.steps.iter().map(|step| (step.entry.clone(), choice)).collect();
+                    let results = order(&mut desk, &scope, direction, choices, plan.hash);
+                    applied += results.iter().filter(|result| result.outcome == UndoOutcome::Done).count();
+                }
+            }
+            let stored = everything_stored(&desk);
+            for content in &theirs {
+                assert!(
+                    is_stored(&desk, &stored, content),
+                    "sequence {sequence}: {:?} is lost after {story:?}",
+                    String::from_utf8_lossy(content)
+                );
+            }
+        }
+        start_anew(&mut desk);
+    }
+    assert!(applied > 500 && conflicts > 200, "the sequences did something: {applied} applied, {conflicts} conflicts");
+}
+
+/// An empty folder, trash and session for the next sequence.
+fn start_anew(desk: &mut Desk) {
+    for path in [desk.folder.path().to_path_buf(), desk.home.path().to_path_buf()] {
+        for entry in fs::read_dir(&path).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() { fs::remove_dir_all(&path).unwrap() } else { fs::remove_file(&path).unwrap() }
+        }
+    }
+    let path = desk.folder.path().to_path_buf();
+    desk.send(Command::CreateSession);
+    desk.session = desk.opened().id;
+    desk.send(Command::AddFolder { session: desk.session.clone(), path });
+    desk.seen.clear();
+}
