@@ -68,7 +68,7 @@ fn changed() -> Stage {
         messages: vec![message("m1", Role::User, "Change the port"), answer],
         has_older: false,
         calls: vec![record],
-        rules: vec![],
+        rules: vec![].into(),
         state: State::Idle,
         queued: vec![],
     });
