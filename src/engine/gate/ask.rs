@@ -1,7 +1,7 @@
 //! Step 8: the question, and what the answer means.
 
 use crate::agent::AfterCall;
-use crate::ir::{CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId};
+use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId};
 use crate::policy::{
     AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, denials, proposals,
 };

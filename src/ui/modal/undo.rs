@@ -234,5 +234,6 @@ fn content(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, step: &UndoS
     };
     let most = (room - 420.0).clamp(96.0, 440.0);
     let height = preview::height_of(theme, rows.rows.len()).min(most);
-    preview::show(ui, theme, "undo preview", scene.lang.text("undo-preview"), shown, rows, height);
+    let name = scene.lang.text("undo-preview");
+    preview::show(ui, theme, shown, rows, &preview::Surface { id: "undo preview", name, height, jump: None });
 }
