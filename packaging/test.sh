@@ -45,3 +45,6 @@ if cargo nextest --version >/dev/null 2>&1; then
 else
     cargo test --locked --no-fail-fast
 fi
+
+step "every adapter against a mock of the vendors' APIs"
+sh packaging/peer.sh

@@ -41,6 +41,7 @@ mod start;
 mod transcript;
 mod turn;
 mod undo;
+mod vision;
 
 pub use archive::Archive;
 pub use audit::AuditFormat;

@@ -17,6 +17,7 @@ use super::round::Answerer;
 use super::shared::Shared;
 use super::shield::{self, Outgoing};
 use super::transcript::Transcript;
+use super::vision;
 
 /// A server that says nothing of its model within this time is not waited for: unknown is not a no.
 const INFO_WAIT: Duration = Duration::from_secs(3);
@@ -62,6 +63,17 @@ pub(super) async fn prepare(
         Some(history_for_model(&branch, language, shared.now()))
     };
     let branch: Vec<_> = branch.into_iter().map(|record| (record.message, record.status)).collect();
+    let mut messages = history_for_model(&branch, language, shared.now());
+    let mut masked = masked;
+    if vision::is_blind(info.as_ref()) {
+        if let Err(error) = vision::refuse_newest(&messages, &answerer.model) {
+            return Ok(Err(error.from_provider(answerer.provider.provider_id())));
+        }
+        vision::leave_out(&mut messages);
+        if let Some(masked) = &mut masked {
+            vision::leave_out(masked);
+        }
+    }
     let can_call = info.as_ref().is_none_or(|info| info.supports_tool_calling != Support::No);
     let tools = if can_call { enabled_tools(shared, &settings, options) } else { Vec::new() };
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
@@ -75,7 +87,7 @@ pub(super) async fn prepare(
             agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         },
         system_prompt: system_prompt(&PromptParts { language, folders: &session.folders, tools: &names, own_prompt }),
-        messages: history_for_model(&branch, language, shared.now()),
+        messages,
         tools: (!tools.is_empty()).then_some(tools),
         params: params(&session, &settings, options, info.as_ref()),
         constraints: Some(Constraints { allowed_tools: options.tools.clone(), ..Constraints::default() }),
@@ -157,6 +169,13 @@ impl KnownModels {
         let info = tokio::time::timeout(INFO_WAIT, answerer.provider.model_info(&answerer.model)).await.ok()?.ok()?;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, info.clone());
         Some(info)
+    }
+
+    /// What a server said of a model's window when a request was too long for it.
+    pub(super) fn learn_window(&self, provider: &str, model: &str, tokens: u64) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_this = known.iter_mut().filter(|((by, _, name), _)| by == provider && name == model);
+        of_this.for_each(|(_, info)| info.context_window = tokens);
     }
 
     /// Forgets everything: a server may know its models differently now.

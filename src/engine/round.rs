@@ -16,7 +16,7 @@ use crate::ir::{
 use crate::port::Event;
 use crate::provider::Provider;
 use crate::provider::http::{current_traffic, on_behalf_of};
-use crate::provider::retry::{Decision, Shown, decide};
+use crate::provider::retry::{Decision, Shown, decide, learnt_window};
 use crate::store::{Delta, StoreError};
 
 use super::fault::Fault;
@@ -275,6 +275,10 @@ impl Round {
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             self.attempt = Attempt::start(&self.parts);
             return None;
+        }
+        if let Some(tokens) = learnt_window(&error) {
+            let answerer = &self.parts.answerer;
+            self.parts.shared.models.learn_window(answerer.provider.provider_id(), &answerer.model, tokens);
         }
         if shown == Shown::Nothing
             && let Some(fallback) = self.parts.fallback.take()

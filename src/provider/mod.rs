@@ -24,6 +24,7 @@ mod anthropic;
 mod call_name;
 mod data_uri;
 mod guide;
+mod memory;
 mod ollama;
 mod openai;
 

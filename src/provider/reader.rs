@@ -80,7 +80,7 @@ pub async fn pump<R: Reader>(
     ending
 }
 
-/// Reads an answer whose packets are all there already, as fuzzing and benchmarks have them. The pieces are added to `out`.
+/// Reads an answer whose packets are all there already, as fuzzing and benchmarks have them, and hands over its pieces.
 ///
 /// # Errors
 /// As the network's own way; for a format that has no wire, always.
@@ -90,13 +90,13 @@ pub fn read_packets(
     request: &Request,
     packets: &[&[u8]],
     now: UnixMs,
-    out: &mut Vec<StreamBody>,
+    each: impl FnMut(StreamBody),
 ) -> Result<Ending, Error> {
     match kind {
-        ProviderKind::Ollama => read_all(ollama::reader(request, model), packets, now, out),
-        ProviderKind::Anthropic => read_all(anthropic::reader(request, "anthropic", model), packets, now, out),
+        ProviderKind::Ollama => read_all(ollama::reader(request, model), packets, now, each),
+        ProviderKind::Anthropic => read_all(anthropic::reader(request, "anthropic", model), packets, now, each),
         ProviderKind::OpenAiCompatible => {
-            read_all(openai::reader(request, "openai-compatible", model), packets, now, out)
+            read_all(openai::reader(request, "openai-compatible", model), packets, now, each)
         }
         ProviderKind::Guide => Err(Error::new(ErrorCode::Unknown, "This format has no bytes to read.")),
     }
@@ -106,16 +106,21 @@ fn read_all<R: Reader>(
     mut reader: R,
     packets: &[&[u8]],
     now: UnixMs,
-    out: &mut Vec<StreamBody>,
+    mut each: impl FnMut(StreamBody),
 ) -> Result<Ending, Error> {
+    let mut out = Vec::new();
     for packet in packets {
         if reader.is_done() {
             break;
         }
-        reader.feed(packet, now, out)?;
+        let read = reader.feed(packet, now, &mut out);
+        out.drain(..).for_each(&mut each);
+        read?;
     }
-    if !reader.is_done() {
-        reader.end_of_body(now, out)?;
-    }
-    reader.finish(now, out)
+    let read = if reader.is_done() { Ok(()) } else { reader.end_of_body(now, &mut out) };
+    out.drain(..).for_each(&mut each);
+    read?;
+    let ending = reader.finish(now, &mut out);
+    out.into_iter().for_each(each);
+    ending
 }

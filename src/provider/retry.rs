@@ -72,7 +72,18 @@ pub fn classify(refusal: Refusal<'_>, now: UnixMs) -> Error {
         "prompt is too long",
         "input is too long",
     ]);
-    let is_deterministic = says(&["jinja", "roles must alternate", "template:", "error parsing tool call"]);
+    let is_deterministic =
+        says(&["jinja", "roles must alternate", "template:", "template error", "error parsing tool call"]);
+    let is_spent = says(&[
+        "insufficient_quota",
+        "insufficient quota",
+        "insufficient balance",
+        "credit balance",
+        "spend",
+        "billing",
+        "quota exceeded",
+        "exceeded your current quota",
+    ]);
     let (code, can_retry, message) = match refusal.status {
         _ if is_overflow => (
             ErrorCode::ContextLengthExceeded,
@@ -89,27 +100,53 @@ pub fn classify(refusal: Refusal<'_>, now: UnixMs) -> Error {
         404 => (ErrorCode::ModelNotFound, false, "The server does not know this model or address. Check both"),
         408 | 504 => (ErrorCode::NetworkTimeout, true, "The server took too long"),
         413 => (ErrorCode::ContextLengthExceeded, false, "The request is too large for the server. Start a new chat"),
-        429 if says(&["insufficient_quota", "spend", "billing", "quota exceeded", "enforced_spend_limit"]) => {
+        400 | 429 if is_spent => {
             (ErrorCode::QuotaExceeded, false, "The account's limit is used up. Raise it or choose another provider")
         }
         429 => (ErrorCode::RateLimited, true, "Too many requests at once. Wait a moment"),
-        500 if is_deterministic => {
+        500.. if is_deterministic => {
             (ErrorCode::InvalidResponse, false, "The server could not use this conversation with this model")
         }
         502 | 503 | 529 => (ErrorCode::ModelOverloaded, true, "The server is overloaded. Try again in a moment"),
         409 | 500.. => (ErrorCode::Unknown, true, "The server failed"),
         // An error inside a stream that had begun well.
+        200..=299 if says(&["overloaded", "server busy", "capacity"]) => {
+            (ErrorCode::ModelOverloaded, true, "The server is overloaded. Try again in a moment")
+        }
+        200..=299 if says(&["rate limit", "rate_limit", "too many requests"]) => {
+            (ErrorCode::RateLimited, true, "Too many requests at once. Wait a moment")
+        }
+        200..=299 if is_deterministic => {
+            (ErrorCode::InvalidResponse, false, "The server could not use this conversation with this model")
+        }
         200..=299 => (ErrorCode::Unknown, true, "The model's server failed"),
         _ => (ErrorCode::Unknown, false, "The server refused the request"),
     };
     let mut error = Error::new(code, with_detail(message, refusal.text));
     error.retryable = match refusal.headers.should_retry.as_deref().map(str::trim) {
-        Some("true") => !is_overflow,
+        // What fails the same way each time is not mended by the server's hope.
+        Some("true") => !is_overflow && !is_deterministic,
         Some("false") => false,
         _ => can_retry,
     };
     error.retry_after_ms = refusal.headers.wait_ms(now);
     error
+}
+
+/// The context window that a refused request taught, in tokens: servers name it when a request is too long.
+pub fn learnt_window(error: &Error) -> Option<u64> {
+    if error.code != ErrorCode::ContextLengthExceeded {
+        return None;
+    }
+    let text = error.message.to_lowercase();
+    ["n_ctx", "context size", "context length is", "context length of", "context window of", "tokens >"]
+        .iter()
+        .find_map(|words| {
+            let (_, after) = text.split_once(words)?;
+            let start = after.find(|c: char| c.is_ascii_digit()).filter(|start| *start <= 4)?;
+            let digits: String = after.get(start..)?.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().ok().filter(|tokens| *tokens >= 256)
+        })
 }
 
 /// A sentence with the server's own words behind it, cut to what a person reads.
@@ -212,6 +249,12 @@ mod tests {
             (422, "extra_forbidden", ErrorCode::Unknown, false),
             (429, "slow down", ErrorCode::RateLimited, true),
             (429, "insufficient_quota", ErrorCode::QuotaExceeded, false),
+            (429, "You exceeded your current quota, please check your plan", ErrorCode::QuotaExceeded, false),
+            (400, "Your credit balance is too low to access the API", ErrorCode::QuotaExceeded, false),
+            (501, "Jinja template error", ErrorCode::InvalidResponse, false),
+            (200, "Overloaded", ErrorCode::ModelOverloaded, true),
+            (200, "Rate limit reached", ErrorCode::RateLimited, true),
+            (200, "error parsing tool call: raw='{'", ErrorCode::InvalidResponse, false),
             (499, "request canceled", ErrorCode::Unknown, false),
             (500, "runner failed", ErrorCode::Unknown, true),
             (500, "Jinja Exception: roles must alternate", ErrorCode::InvalidResponse, false),
@@ -247,7 +290,16 @@ mod tests {
         assert_eq!(wait(Some("3"), Some("soon")), Some(3_000));
         assert_eq!(wait(Some("Wed, 02 Dec 2026 12:00:05 GMT"), None), Some(5_000));
         assert_eq!(wait(Some("Wed, 02 Dec 2026 11:00:05 GMT"), None), Some(0));
-        assert_eq!(wait(Some("later"), None), None);
+        // All three forms of a date, and what no clock shows.
+        assert_eq!(wait(Some("Wednesday, 02-Dec-26 12:00:05 GMT"), None), Some(5_000));
+        assert_eq!(wait(Some("Wed Dec  2 12:00:05 2026"), None), Some(5_000));
+        assert_eq!(wait(Some("Fri, 31 Dec 9999 23:59:59 GMT"), None).map(|ms| ms > 1 << 40), Some(true));
+        assert_eq!(wait(Some("1e300"), None), Some(u64::MAX));
+        assert_eq!(wait(Some("0.0001"), None), Some(1));
+        assert_eq!(wait(None, Some("-3")), Some(0));
+        for nothing in ["", " ", "later", "NaN", "inf", "1e999", "12 apples", "0x10"] {
+            assert_eq!(wait(Some(nothing), None), None, "{nothing}");
+        }
         assert_eq!(wait(None, None), None);
     }
 
@@ -258,6 +310,25 @@ mod tests {
             classify(Refusal { status, text: "", headers: &headers }, NOON).retryable
         };
         assert_eq!([retryable(503, "false"), retryable(400, "true"), retryable(503, "?")], [false, true, true]);
+        let headers = RetryHeaders { should_retry: Some("true".into()), ..RetryHeaders::default() };
+        let refusal = Refusal { status: 500, text: "Jinja Exception: roles must alternate", headers: &headers };
+        assert!(!classify(refusal, NOON).retryable);
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_teaches_the_window() {
+        let learnt = |text: &str| learnt_window(&Error::new(ErrorCode::ContextLengthExceeded, text));
+        for (text, tokens) in [
+            ("request (13392 tokens) exceeds the available context size (8192 tokens), try increasing it", Some(8_192)),
+            ("This model's maximum context length is 16385 tokens.", Some(16_385)),
+            ("prompt is too long: 210000 tokens > 200000 maximum", Some(200_000)),
+            ("{\"n_prompt_tokens\":13000,\"n_ctx\":4096}", Some(4_096)),
+            ("the prompt is longer than the context length currently available", None),
+            ("context size (0 tokens)", None),
+        ] {
+            assert_eq!(learnt(text), tokens, "{text}");
+        }
+        assert_eq!(learnt_window(&Error::new(ErrorCode::Unknown, "context size (8192 tokens)")), None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn check(kind: ProviderKind, whole: &[&[u8]], cut: &[&[u8]]) {
 
 fn read(kind: ProviderKind, packets: &[&[u8]]) -> (Vec<StreamBody>, Result<Ending, Error>) {
     let mut pieces = Vec::new();
-    let ending = read_packets(kind, "model", request(), packets, NOW, &mut pieces);
+    let ending = read_packets(kind, "model", request(), packets, NOW, |piece| pieces.push(piece));
     (pieces, ending)
 }
 

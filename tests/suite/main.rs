@@ -9,12 +9,14 @@
     reason = "a test may stop at once, in what it shares with others too, and looks for one event among many"
 )]
 
+mod anthropic;
 mod architecture;
 #[cfg(target_os = "linux")]
 mod attack;
 mod cli;
 mod command;
 mod disk;
+mod failover;
 mod gate;
 mod guide;
 mod import;
@@ -34,6 +36,7 @@ mod shield;
 mod stop;
 mod store;
 mod support;
+mod switching;
 mod tools;
 mod turn;
 mod undo;

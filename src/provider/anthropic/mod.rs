@@ -17,6 +17,7 @@ mod refused;
 mod usage;
 mod wire;
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -27,6 +28,7 @@ use tokio::sync::mpsc;
 use super::answer::{Answer, Ending, Listener};
 use super::body::{Body, Part};
 use super::http::{Http, Redirects, Reply, TimeLimits};
+use super::memory::Memory;
 use super::reader::{Reader, pump};
 use super::{Provider, ProviderConfig, PullProgress};
 use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
@@ -40,6 +42,9 @@ const API_VERSION: &str = "2023-06-01";
 const BODY_LIMIT: usize = 64 * 1024 * 1024;
 /// Largest error body, in bytes.
 const ERROR_LIMIT: usize = 1024 * 1024;
+
+/// What servers refused in this run of Nod.
+static REFUSED: LazyLock<Memory<Refused>> = LazyLock::new(Memory::default);
 
 /// A server that speaks the Messages API.
 pub(super) struct Anthropic {
@@ -101,7 +106,8 @@ impl Anthropic {
 
     /// Asks, and again without what the server does not take.
     async fn ask(&self, model: &str, request: &Request, stream: bool, answer: &Answer<'_>) -> Result<Reply, Error> {
-        let mut refused = Refused::default();
+        let address = self.http.origin();
+        let mut refused = REFUSED.of(address, model).await;
         loop {
             let with = Encoding {
                 provider: &self.id,
@@ -120,7 +126,10 @@ impl Anthropic {
             let body = reply.bytes(ERROR_LIMIT).await.unwrap_or_default();
             let body = String::from_utf8_lossy(&body);
             match refused.learn(status, &super::retry::error_text(&body)) {
-                Some(learnt) => refused = learnt,
+                Some(learnt) => {
+                    refused = learnt;
+                    REFUSED.keep(address, model, learnt).await;
+                }
                 None => return Err(fault::refused(status, &body, &headers, model, answer.now())),
             }
         }

@@ -1,5 +1,6 @@
 //! What several test files share.
 
+pub(crate) mod anthropic;
 pub(crate) mod desk;
 pub(crate) mod exchange;
 pub(crate) mod ollama;
