@@ -40,6 +40,18 @@ const FORMATS: &[Format] = &[
         text: |value| value["message"]["content"].as_str(),
     },
     Format {
+        name: "OpenAI (SSE)",
+        kind: ProviderKind::OpenAiCompatible,
+        head: "",
+        delta: |text| {
+            let choice = json!({"index": 0, "delta": {"content": text}, "logprobs": null, "finish_reason": null});
+            let chunk = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_764_460_800, "model": "m", "choices": [choice]});
+            format!("data: {chunk}\n\n")
+        },
+        tail: "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        text: |value| value["choices"][0]["delta"]["content"].as_str(),
+    },
+    Format {
         name: "Anthropic (SSE)",
         kind: ProviderKind::Anthropic,
         head: "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
@@ -61,7 +73,9 @@ fn main() {
         "params": {},
     }))
     .expect("a request");
-    println!("13  ingest of {EVENTS} events, thread CPU time per event, least of {RUNS} runs; target {TARGET_NANOS} ns\n");
+    println!(
+        "13  ingest of {EVENTS} events, thread CPU time per event, least of {RUNS} runs; target {TARGET_NANOS} ns\n"
+    );
     println!("{:<18} {:<22} {:>9} {:>12} {:>7}", "format", "packets", "Nod", "Value path", "ratio");
     let mut is_met = true;
     for format in FORMATS {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::anthropic::{says, thinks_and_calls};
 use crate::support::desk::{Desk, Setup};
-use crate::support::ollama::{OllamaServer, Reply, calls_line, done_line, text_line, thinking_line};
+use crate::support::ollama::{OllamaServer, Piece, Reply, calls_line, done_line, text_line, thinking_line};
 use crate::support::validity;
 
 /// One turn by one provider, in the conversation that is there.
@@ -27,39 +27,57 @@ fn ollama_calls() -> Reply {
     Reply::stream([thinking_line("Let me look."), calls_line(&calls), done_line("stop")])
 }
 
+/// An answer of OpenAI's format: thinking and one call, or a text.
+fn completion(delta: &Value, reason: &str) -> Reply {
+    let chunk = json!({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
+    let last = json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
+    let line = |chunk: &Value| Piece::Bytes(format!("data: {chunk}\n\n").into_bytes());
+    Reply::pieces([line(&chunk), line(&last), Piece::Bytes(b"data: [DONE]\n\n".to_vec())])
+}
+
+fn completion_calls() -> Reply {
+    let function = json!({"name": "list_directory", "arguments": "{\"path\":\".\"}"});
+    let call = json!({"index": 0, "id": "call_00_abc", "type": "function", "function": function});
+    completion(&json!({"reasoning_content": "I look too.", "tool_calls": [call]}), "tool_calls")
+}
+
 fn blocks<'body>(body: &'body Value, kind: &str) -> Vec<&'body Value> {
     let messages = body["messages"].as_array().unwrap().iter();
     messages.flat_map(|message| message["content"].as_array().unwrap()).filter(|block| block["type"] == kind).collect()
 }
 
 #[test]
-fn a_tool_conversation_goes_from_ollama_to_anthropic_and_back() {
-    let [ollama, anthropic, again] = std::array::from_fn(|_| OllamaServer::start());
+fn a_tool_conversation_goes_from_ollama_to_anthropic_to_deepseek_to_openai() {
+    let [ollama, anthropic, deepseek, openai] = std::array::from_fn(|_| OllamaServer::start());
     ollama.answer(ollama_calls());
     ollama.answer(Reply::stream([text_line("Two times nothing."), done_line("stop")]));
     anthropic.answer(thinks_and_calls("Once more.", "list_directory", &json!({"path": "."})));
     anthropic.answer(says("Still nothing."));
-    again.answer(ollama_calls());
-    again.answer(Reply::stream([text_line("Nothing at all."), done_line("stop")]));
+    for server in [&deepseek, &openai] {
+        server.answer(completion_calls());
+        server.answer(completion(&json!({"content": "Nothing at all."}), "stop"));
+    }
 
     let mut desk = Desk::with(Setup::ollama(&ollama.url()));
     let contents = [
         (("ollama", "qwen3:8b"), &ollama),
         (("anthropic", "claude-sonnet-4-5"), &anthropic),
-        (("ollama", "gpt-oss:20b"), &again),
+        (("deepseek", "deepseek-chat"), &deepseek),
+        (("openai", "gpt-5"), &openai),
     ]
     .map(|(who, server)| {
         let end = turn(&mut desk, who, server, TurnOptions::default());
         assert_eq!((end.outcome, end.error), (TurnOutcome::Done, None), "{who:?}");
         end.content
     });
-    assert_eq!(contents, ["Two times nothing.", "Still nothing.", "Nothing at all."]);
+    assert_eq!(contents, ["Two times nothing.", "Still nothing.", "Nothing at all.", "Nothing at all."]);
 
     let none = validity::Faults::new();
     for (server, rules) in [
         (&ollama, validity::ollama as fn(&Value) -> validity::Faults),
         (&anthropic, validity::anthropic),
-        (&again, validity::ollama),
+        (&deepseek, validity::openai),
+        (&openai, validity::openai),
     ] {
         let chats = server.chats();
         assert_eq!(chats.len(), 2);
@@ -76,10 +94,15 @@ fn a_tool_conversation_goes_from_ollama_to_anthropic_and_back() {
     assert_eq!(blocks(&second, "thinking"), [&signed]);
     assert_eq!(second["thinking"]["type"], "enabled");
     // Nobody else gets it, nor any other trace of another's format.
-    for chat in again.chats() {
+    for chat in deepseek.chats().iter().chain(&openai.chats()) {
         let text = chat.to_string();
         assert!(!text.contains("c2lnbmVk") && !text.contains("anthropic-messages"), "{text}");
     }
+    // DeepSeek wants back what it thought before its call.
+    let [_, second] = deepseek.chats().try_into().unwrap();
+    let thought =
+        second["messages"].as_array().unwrap().iter().rfind(|message| message["role"] == "assistant").unwrap();
+    assert_eq!(thought["reasoning_content"], "I look too.");
 }
 
 #[test]

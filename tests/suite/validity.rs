@@ -147,14 +147,14 @@ fn any_request() -> impl Strategy<Value = Request> {
 }
 
 /// Sends every generated request by one provider, and checks what its server received.
-fn each_request_is_valid(id: &str, model: &str, rules: fn(&Value) -> validity::Faults) {
+fn each_request_is_valid(id: &str, model: &str, cases: u32, rules: fn(&Value) -> validity::Faults) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = OllamaServer::start();
     server.answer_with(|_, _| Reply::error(418, "only looking"));
     let kind = preset(id).unwrap().kind;
     let config = ProviderConfig { dialect: id.into(), ..ProviderConfig::new(id, kind, server.url()) };
     let provider = connect(config, clock()).unwrap();
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: 400, ..ProptestConfig::default() });
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases, ..ProptestConfig::default() });
     let outcome = runner.run(&any_request(), |request| {
         drop(runtime.block_on(streamed_by(provider.as_ref(), model, &request)));
         let body = server.take_last_chat().unwrap();
@@ -169,13 +169,13 @@ fn each_request_is_valid(id: &str, model: &str, rules: fn(&Value) -> validity::F
 
 #[test]
 fn anthropic_gets_a_valid_request_from_any_history() {
-    each_request_is_valid("anthropic", CLAUDE, validity::anthropic);
+    each_request_is_valid("anthropic", CLAUDE, 400, validity::anthropic);
 }
 
 #[test]
 fn agnes_by_its_second_face_gets_a_valid_request_from_any_history() {
     // It wants no signed thinking back, so its loops may begin without.
-    each_request_is_valid("agnes-ai-anthropic", "agnes-2.0-flash", |body| {
+    each_request_is_valid("agnes-ai-anthropic", "agnes-2.0-flash", 200, |body| {
         let mut faults = validity::anthropic(body);
         faults.retain(|fault| fault != "a loop that thinks began with thinking");
         faults
@@ -184,7 +184,36 @@ fn agnes_by_its_second_face_gets_a_valid_request_from_any_history() {
 
 #[test]
 fn ollama_gets_a_valid_request_from_any_history() {
-    each_request_is_valid("ollama", "qwen3:8b", validity::ollama);
+    each_request_is_valid("ollama", "qwen3:8b", 400, validity::ollama);
+}
+
+#[test]
+fn openai_and_what_is_compatible_with_it_get_a_valid_request_from_any_history() {
+    for (id, model) in [
+        ("openai", "gpt-5"),
+        ("deepseek", "deepseek-chat"),
+        ("agnes-ai", "agnes-2.0-flash"),
+        ("gemini", "gemini-2.5-flash"),
+        ("moonshot", "kimi-k2-thinking"),
+        ("glm", "glm-5.3"),
+        ("qwen", "qwen3-max"),
+        ("openai-compatible", "anything"),
+    ] {
+        each_request_is_valid(id, model, 100, validity::openai);
+    }
+}
+
+#[test]
+fn mistral_gets_ids_of_nine_letters_and_digits_from_any_history() {
+    each_request_is_valid("mistral", "mistral-large-latest", 200, |body| {
+        let mut faults = validity::openai(body);
+        let calls = body["messages"].as_array().unwrap().iter().filter_map(|message| message["tool_calls"].as_array());
+        let is_nine = |id: &str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !calls.flatten().all(|call| call["id"].as_str().is_some_and(is_nine)) {
+            faults.push("an id has nine letters and digits".into());
+        }
+        faults
+    });
 }
 
 #[test]

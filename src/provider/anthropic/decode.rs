@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::fault;
 use super::kept::{Kept, KeptBlock};
-use super::name::ToolNames;
 use super::usage::Usage;
 use super::wire::{DeltaIn, EventIn, MessageIn};
 use crate::ir::{CallId, Error, ErrorCode, FinishReason, Request, StreamBody, ToolCall, ToolCallDelta, UnixMs};
 use crate::provider::answer::{CallIds, Ending};
 use crate::provider::arguments::parse_arguments;
 use crate::provider::framing::SseEvent;
+use crate::provider::tool_name::ToolNames;
 
 /// Most bytes of arguments, thinking and signatures of one answer.
 const KEPT_LIMIT: usize = 16 * 1024 * 1024;
@@ -251,7 +251,7 @@ impl<'a> Decoder<'a> {
                 Block::Redacted(raw)
             }
             "tool_use" => {
-                let name = self.names.inward(text_of("name").trim());
+                let name = self.names.inward(&text_of("name"));
                 let input = raw.get("input").cloned().unwrap_or_default();
                 let id = self.ids.next(&text_of("id"));
                 let number = self.calls;

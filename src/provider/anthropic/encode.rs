@@ -7,11 +7,11 @@ use serde_json::json;
 use super::history::{Asked, Encoded, encode};
 use super::kept::Kept;
 use super::model::Known;
-use super::name::ToolNames;
 use super::refused::Refused;
 use super::wire::{CacheControl, MessagesRequest, OutputConfig, SystemBlock, ThinkingOut, ToolChoice, ToolOut};
 use crate::ir::{Error, ErrorCode, GenerationParams, Message, Request, Role, ThinkingEffort};
 use crate::provider::history::valid_history;
+use crate::provider::tool_name::ToolNames;
 
 /// The API takes no smaller budget for thinking, in tokens.
 const SMALLEST_BUDGET: u32 = 1_024;
@@ -51,7 +51,7 @@ pub(super) fn messages(request: &Request, with: &Encoding<'_>) -> Result<Vec<u8>
     let thinks = thinking.is_some_and(|thinking| thinking != ThinkingOut::Disabled);
     // While it thinks, the API takes no temperature but 1 and no narrow nucleus.
     let samples = !thinks && with.known.takes_temperature;
-    let (tools, tool_choice) = tools(&names, &encoded, with);
+    let (tools, tool_choice) = tools(request, &names, &encoded, with);
     let body = MessagesRequest {
         model: with.model,
         max_tokens,
@@ -93,15 +93,17 @@ fn system(request: &Request, history: &[Cow<'_, Message>], with: &Encoding<'_>) 
 
 /// The tools on offer; where calls stand in the history and none is, those that were called, not to be called again.
 fn tools<'a>(
+    request: &'a Request,
     names: &ToolNames<'a>,
     encoded: &Encoded<'_>,
     with: &Encoding<'_>,
 ) -> (Vec<ToolOut<'a>>, Option<ToolChoice>) {
+    let defined = |own: &str| request.tools.iter().flatten().find(|tool| tool.name == own);
     let mut tools: Vec<ToolOut<'a>> = names
-        .offered()
-        .iter()
-        .map(|(name, tool)| ToolOut {
-            name: name.clone(),
+        .pairs()
+        .filter_map(|(own, wire)| defined(own).map(|tool| (wire, tool)))
+        .map(|(wire, tool)| ToolOut {
+            name: Cow::Owned(wire.to_owned()),
             description: &tool.description,
             input_schema: Cow::Borrowed(&tool.parameters),
             cache_control: None,

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value};
 
 use super::kept::{Kept, KeptBlock};
-use super::name::ToolNames;
 use super::wire::{BlockOut, ImageSource, MadeBlock, MessageOut, RoleOut};
 use crate::ir::{Image, Message, Role};
 use crate::provider::call_name::CallNames;
 use crate::provider::data_uri::{base64_of, media_type_of};
+use crate::provider::tool_name::ToolNames;
 
 /// What the API can look at.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];

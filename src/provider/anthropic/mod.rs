@@ -1,7 +1,7 @@
 //! Anthropic's Messages API, and the servers that speak it too (Agnes' second face, gateways).
 //!
 //! The files: `address` (what a person types), `wire` (its JSON), `encode` (request), `history` (its messages), `kept`
-//! (signed thinking), `name` (tools and ids as the API takes them), `decode` (answer), `usage`, `catalog` (models), `model`
+//! (signed thinking), `decode` (answer), `usage`, `catalog` (models), `model`
 //! (what a name says), `refused` (what a server does not take), `fault` (what its errors mean for a person).
 
 mod address;
@@ -12,7 +12,6 @@ mod fault;
 mod history;
 mod kept;
 mod model;
-mod name;
 mod refused;
 mod usage;
 mod wire;
