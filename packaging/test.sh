@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 need_rust
 # shellcheck disable=SC2086 # lists of words
-need_packages $build_packages $window_packages xvfb xdotool dbus gnome-keyring
+need_packages $build_packages $window_packages xvfb xdotool bubblewrap dbus gnome-keyring
 
 step() { printf '\n== %s\n' "$*"; }
 

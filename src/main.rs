@@ -6,8 +6,8 @@ mod desktop;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|argument| argument == nod::sandbox::HELPER_ARGUMENT) {
-        return nod::sandbox::helper_main();
+    if let Some(ended) = std::env::args_os().nth(1).and_then(|argument| nod::sandbox::run_stage(&argument)) {
+        return ended;
     }
     let arguments = nod::cli::arguments();
     match &arguments.command {

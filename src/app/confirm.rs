@@ -94,6 +94,10 @@ impl Confirms {
         self.answer(confirm, Answer::AllowOnce, now)
     }
 
+    pub(super) fn allow_with_network(&mut self, confirm: &ConfirmId, now: UnixMs) -> Reaction {
+        self.answer(confirm, Answer::AllowWithNetwork, now)
+    }
+
     pub(super) fn allow_in_session(&mut self, confirm: &ConfirmId, proposal: usize, now: UnixMs) -> Reaction {
         let scope = self.shown().and_then(|request| request.rule_proposals.get(proposal)).cloned();
         scope.map_or_else(Reaction::none, |scope| self.answer(confirm, Answer::AllowInSession { scope }, now))

@@ -151,6 +151,8 @@ pub enum Intent {
 
     // Confirmations
     AllowOnce(ConfirmId),
+    /// The command may run once, and use the network in this run.
+    AllowWithNetwork(ConfirmId),
     /// Allows by the proposal with this index.
     AllowInSession {
         confirm: ConfirmId,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use crate::ir::{SessionId, State, UnixMs};
+use crate::ir::{Confinement, SessionId, State, UnixMs};
 use crate::policy::RuleSet;
 use crate::port::{Command, Event, PresetInfo, Settings};
 
@@ -26,6 +26,8 @@ pub struct AppState {
     pub is_unsaved: bool,
     /// What the data takes on the disk, once it was measured.
     pub data_bytes: Option<u64>,
+    /// How far this computer confines commands; `None` until it was probed.
+    pub confinement: Option<Confinement>,
     pub settings: Settings,
     /// All sessions, newest first.
     pub sessions: Vec<crate::ir::Session>,
@@ -284,6 +286,10 @@ impl AppState {
             Event::PathsCompleted { number, paths } => self.paths_completed(number, paths),
             // The command line's own calls show up as `CallChanged`; the gauge shows the newest answer's own count, not an
             // estimate.
+            Event::ConfinementFound(confinement) => {
+                self.confinement = Some(*confinement);
+                Reaction::none()
+            }
             Event::ToolEnded { .. } | Event::ContextMeasured { .. } => Reaction::none(),
             Event::UndoChanged { session, entries } => {
                 if let Some(view) = self.view_of(&session) {
@@ -423,6 +429,7 @@ impl AppState {
             }
 
             Intent::AllowOnce(confirm) => self.confirms.allow_once(&confirm, now),
+            Intent::AllowWithNetwork(confirm) => self.confirms.allow_with_network(&confirm, now),
             Intent::AllowInSession { confirm, proposal } => self.confirms.allow_in_session(&confirm, proposal, now),
             Intent::AllowReads(reads) => self.confirms.allow_reads(&reads, now),
             Intent::Deny { confirm, reason } => self.confirms.deny(&confirm, reason, now),
@@ -447,7 +454,10 @@ impl AppState {
                 self.panel = None;
                 match page {
                     SettingsPage::Data => HostAction::Measure(self.data_dir.clone()).into(),
-                    SettingsPage::Safety => Command::ListStandingRules.into(),
+                    SettingsPage::Safety => Reaction {
+                        commands: vec![Command::FindConfinement, Command::ListStandingRules],
+                        actions: Vec::new(),
+                    },
                     SettingsPage::General
                     | SettingsPage::Models
                     | SettingsPage::Tools

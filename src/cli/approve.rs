@@ -2,7 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "one reason carries a name, the others are sentences")]
 
 use crate::engine::Handle;
-use crate::ir::{Access, Decider, DiffTag, Preview};
+use crate::ir::{Access, CommandPreview, Decider, DiffTag, Preview, Tier};
 use crate::lang::Arg;
 use crate::policy::{self, AskReason};
 use crate::port::{Answer, Command, ConfirmRequest};
@@ -39,7 +39,9 @@ fn ask(request: &ConfirmRequest, engine: &Handle, console: &mut Console) -> Opti
         return Some((Answer::Deny { reason: String::new() }, Decider::Timeout));
     }
     show(request, console);
-    let question = console.say("cli-ask-question", &[]);
+    let may_tick_network = matches!(&request.preview, Preview::Command(command) if command.tier.is_confined());
+    let question = if may_tick_network { "cli-ask-question-command" } else { "cli-ask-question" };
+    let question = console.say(question, &[]);
     console.forget_what_was_typed();
     loop {
         let is_open = || engine.is_asked(&request.id);
@@ -50,6 +52,7 @@ fn ask(request: &ConfirmRequest, engine: &Handle, console: &mut Console) -> Opti
         let (word, rest) = word.split_once(' ').map_or((word.as_str(), ""), |(word, rest)| (word, rest.trim()));
         match (word.to_lowercase().as_str(), rest) {
             ("y" | "yes" | "是" | "允许", "") => return Some((Answer::AllowOnce, Decider::Person)),
+            ("net", "") if may_tick_network => return Some((Answer::AllowWithNetwork, Decider::Person)),
             ("n" | "no" | "否" | "拒绝", reason) => {
                 return Some((Answer::Deny { reason: reason.to_owned() }, Decider::Person));
             }
@@ -113,8 +116,8 @@ fn state_keys(request: &ConfirmRequest) -> [&'static str; 2] {
 
 fn reason_key(reason: &AskReason) -> Option<&'static str> {
     match reason {
-        AskReason::Mode | AskReason::Deletion => None,
-        AskReason::Command => Some("cli-ask-unconfined"),
+        // What confines a command is said beside it.
+        AskReason::Mode | AskReason::Deletion | AskReason::Command => None,
         AskReason::Outside => Some("cli-ask-outside"),
         AskReason::SuspiciousName { .. } => Some("confirm-reason-name"),
         AskReason::HiddenCharacters { .. } => Some("cli-ask-hidden"),
@@ -171,7 +174,30 @@ fn show_preview(preview: &Preview, console: &mut Console) {
             }
             let text = console.say("cli-ask-cwd", &[("cwd", Arg::from(command.cwd.as_str()))]);
             console.problem(&format!("  {text}"));
+            show_confinement(command, console);
         }
+    }
+}
+
+/// How far the command is confined, and what it can do all the same.
+fn show_confinement(command: &CommandPreview, console: &mut Console) {
+    let key = match command.tier {
+        Tier::A => "tier-a",
+        Tier::B => "tier-b",
+        Tier::Seatbelt => "tier-seatbelt",
+        Tier::Unconfined => {
+            let text = console.say("cli-ask-unconfined", &[]);
+            return console.problem(&format!("! {text}"));
+        }
+    };
+    let text = console.say(key, &[]);
+    console.problem(&format!("  {text}"));
+    let gaps: Vec<String> =
+        command.gaps.iter().filter_map(|leak| leak.text_key()).map(|key| console.say(key, &[])).collect();
+    if !gaps.is_empty() {
+        let separator = console.say("gap-separator", &[]);
+        let text = console.say("tier-gaps", &[("gaps", Arg::from(gaps.join(&separator)))]);
+        console.problem(&format!("! {text}"));
     }
 }
 

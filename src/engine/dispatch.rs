@@ -23,7 +23,7 @@ use super::model::Pulls;
 use super::shared::Shared;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
-use super::{audit, complete, connection, export, model, rule, session, setting, setup, shield, undo};
+use super::{audit, complete, confinement, connection, export, model, rule, session, setting, setup, shield, undo};
 
 /// Messages of one session that may wait for the running turn.
 const QUEUE: usize = 32;
@@ -217,6 +217,13 @@ impl Dispatcher {
             }
             Command::RefreshModels { provider } => {
                 model::refresh(&shared, provider);
+                Ok(())
+            }
+            Command::FindConfinement => {
+                self.errand(async move {
+                    confinement::show(&shared).await;
+                    Ok(())
+                });
                 Ok(())
             }
             Command::PullModel { provider, model } => {

@@ -1,11 +1,12 @@
 //! What is wrong on this computer and how to mend it: every check is really made, nothing is assumed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::ir::Clock;
+use crate::ir::{Clock, Confinement, Obstacle, ObstacleKind, Tier};
 use crate::port::Settings;
+use crate::sandbox::{self, BUBBLEWRAP_PATHS};
 
 use super::archive::Archive;
 use super::lookup::{check_health, runtime};
@@ -98,9 +99,37 @@ fn keyring(providers: &ConfiguredProviders) -> Finding {
     }
 }
 
-/// Commands are not confined yet: they stay off unless the person says otherwise.
+/// The probe really runs its attack here.
 fn confinement() -> Finding {
-    absent("confinement", "unconfined", "doctor-mend-confinement")
+    let bubblewraps: Vec<PathBuf> = BUBBLEWRAP_PATHS.iter().map(PathBuf::from).collect();
+    let found = match std::env::current_exe() {
+        Ok(helper) => sandbox::probe(&helper, &bubblewraps).confinement,
+        Err(_) => Confinement::default(),
+    };
+    let tier = match found.tier {
+        Tier::A => "A: bubblewrap, Landlock, seccomp",
+        Tier::B => "B: Landlock, seccomp",
+        Tier::Seatbelt => "Seatbelt",
+        Tier::Unconfined => "C",
+    };
+    let obstacles = found
+        .obstacles
+        .iter()
+        .map(|Obstacle { tier, kind, detail }| format!("not {tier:?}: {} ({detail})", kind.in_words()));
+    let detail = std::iter::once(tier.to_owned()).chain(obstacles).collect::<Vec<_>>().join("; ");
+    let remedy = found.obstacles.first().map(|obstacle| mend(obstacle.kind));
+    let health = if found.tier.is_confined() { Health::Good } else { Health::Absent };
+    Finding { subject: "confinement", health, detail, remedy }
+}
+
+fn mend(obstacle: ObstacleKind) -> &'static str {
+    match obstacle {
+        ObstacleKind::System => "doctor-mend-confinement",
+        ObstacleKind::NoBubblewrap => "doctor-mend-no-bubblewrap",
+        ObstacleKind::BubblewrapFailed => "doctor-mend-bubblewrap-failed",
+        ObstacleKind::NoLandlock | ObstacleKind::OldLandlock => "doctor-mend-landlock",
+        ObstacleKind::Leaks | ObstacleKind::ProbeFailed => "doctor-mend-probe",
+    }
 }
 
 fn display() -> Finding {

@@ -13,6 +13,7 @@ mod archive;
 mod audit;
 mod coercion;
 mod complete;
+mod confinement;
 mod confirm;
 mod connection;
 mod dispatch;

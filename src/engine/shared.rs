@@ -13,6 +13,7 @@ use crate::port::{Event, Language, Settings};
 use crate::store::Store;
 use crate::tool::{Limits, Tool};
 
+use super::confinement::Confiner;
 use super::confirm::Confirms;
 use super::fault::Fault;
 use super::inbox::Hub;
@@ -34,6 +35,7 @@ pub(super) struct Shared {
     pub(super) tools: Vec<Arc<dyn Tool>>,
     pub(super) clock: Clock,
     pub(super) helper: PathBuf,
+    pub(super) confiner: Confiner,
     pub(super) surroundings: Surroundings,
     /// What runs beside the sessions: downloads, searches, lists of models.
     pub(super) errands: TaskTracker,

@@ -12,10 +12,12 @@ use tokio_util::task::TaskTracker;
 use crate::ir::{CallId, Clock, ConfirmId, Session, UnixMs};
 use crate::policy::{Platform, Surroundings};
 use crate::port::{Command, Event, Settings};
+use crate::sandbox::BUBBLEWRAP_PATHS;
 use crate::secret::Keyring;
 use crate::store::{Opened, Store, StoreError};
 use crate::tool::Tool;
 
+use super::confinement::Confiner;
 use super::confirm::Confirms;
 use super::dispatch::Dispatcher;
 use super::inbox::{Hub, Inbox, Wake};
@@ -47,6 +49,8 @@ pub struct EngineOptions {
     pub keys: Arc<Keys>,
     /// The program that is started as the helper stage of commands: this very program.
     pub helper: PathBuf,
+    /// Where the system's bubblewrap may be.
+    pub bubblewraps: Vec<PathBuf>,
     /// The person's home folder.
     pub home: Option<PathBuf>,
     /// The tools that there are.
@@ -137,6 +141,7 @@ impl EngineOptions {
             providers: Arc::new(ConfiguredProviders { clock: system_clock(), keys: Arc::clone(&keys) }),
             keys,
             helper: helper.into(),
+            bubblewraps: BUBBLEWRAP_PATHS.iter().map(PathBuf::from).collect(),
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()),
             tools: crate::tool::all(),
         }
@@ -189,6 +194,7 @@ impl Engine {
             keys: options.keys,
             tools: options.tools,
             clock: Arc::clone(&options.clock),
+            confiner: Confiner::new(options.helper.clone(), options.bubblewraps),
             helper: options.helper,
             surroundings: Surroundings {
                 home: options.home,

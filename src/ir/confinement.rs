@@ -90,12 +90,43 @@ impl Leak {
         Self::SendUnix,
         Self::OtherSocket,
         Self::Signal,
-        Self::Trace,
-        Self::UserNamespace,
         Self::Capability,
         Self::IoUring,
         Self::KeyRing,
+        Self::UserNamespace,
+        Self::Trace,
     ];
+}
+
+impl Leak {
+    /// The text that names it where a tier is known not to stop it; `None` for what every tier stops.
+    pub const fn text_key(self) -> Option<&'static str> {
+        match self {
+            Self::ReadOutside => Some("gap-read-outside"),
+            Self::ChangeMode => Some("gap-change-mode"),
+            Self::ChangeTimes => Some("gap-change-times"),
+            Self::Signal => Some("gap-signal"),
+            Self::CreateOutside
+            | Self::AppendOutside
+            | Self::TruncateOutside
+            | Self::RemoveOutside
+            | Self::WriteThroughLink
+            | Self::HardLink
+            | Self::MoveInside
+            | Self::ReadApp
+            | Self::ConnectTcp
+            | Self::SendUdp
+            | Self::ConnectUnix
+            | Self::ConnectAbstract
+            | Self::SendUnix
+            | Self::OtherSocket
+            | Self::Trace
+            | Self::UserNamespace
+            | Self::Capability
+            | Self::IoUring
+            | Self::KeyRing => None,
+        }
+    }
 }
 
 impl Tier {
@@ -103,7 +134,8 @@ impl Tier {
     pub fn known_gaps(self) -> &'static [Leak] {
         match self {
             Self::A => &[],
-            Self::B => &[Leak::ChangeMode, Leak::ChangeTimes, Leak::ReadOutside],
+            // Signals only before version 6 of Landlock.
+            Self::B => &[Leak::ChangeMode, Leak::ChangeTimes, Leak::ReadOutside, Leak::Signal],
             Self::Seatbelt => &[Leak::ReadOutside],
             Self::Unconfined => &Leak::ALL,
         }
@@ -160,6 +192,21 @@ pub enum ObstacleKind {
     Leaks,
     /// The probe could not be run to its end.
     ProbeFailed,
+}
+
+impl ObstacleKind {
+    /// For a model, in English; people read the language files.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::System => "this system offers nothing for it",
+            Self::NoBubblewrap => "bubblewrap is not installed",
+            Self::BubblewrapFailed => "bubblewrap could not set up its namespaces",
+            Self::NoLandlock => "the kernel has no Landlock",
+            Self::OldLandlock => "the kernel's Landlock is too old",
+            Self::Leaks => "the probe's attack got through",
+            Self::ProbeFailed => "the probe could not be run",
+        }
+    }
 }
 
 /// Whether a run may use the network.

@@ -43,6 +43,7 @@ impl Locale {
                     ("window", include_str!(concat!("../../assets/lang/", $tag, "/window.ftl"))),
                     ("transcript", include_str!(concat!("../../assets/lang/", $tag, "/transcript.ftl"))),
                     ("confirm", include_str!(concat!("../../assets/lang/", $tag, "/confirm.ftl"))),
+                    ("confinement", include_str!(concat!("../../assets/lang/", $tag, "/confinement.ftl"))),
                     ("settings", include_str!(concat!("../../assets/lang/", $tag, "/settings.ftl"))),
                     ("failure", include_str!(concat!("../../assets/lang/", $tag, "/failure.ftl"))),
                     ("notice", include_str!(concat!("../../assets/lang/", $tag, "/notice.ftl"))),

@@ -92,6 +92,8 @@ pub enum Command {
     ShowModels,
     /// The models of one provider, or of all (`None`) → `ModelsChanged`.
     RefreshModels { provider: Option<String> },
+    /// How far this computer confines commands; probed at the first time → `ConfinementFound`.
+    FindConfinement,
     /// Downloads a model → `PullProgressed`, `ModelsChanged`.
     PullModel { provider: String, model: String },
     /// Stops a download.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{
-    AuditCheck, AuditRow, CallId, CallRecord, ConfirmId, Contact, Error, MessageId, MessageRecord, ModelInfo, Preview,
-    Session, SessionId, State, StreamEvent, TokenUsage, ToolResult, UndoDirection, UndoEntry, UndoId, UndoPlan,
-    UndoResult, UndoScope,
+    AuditCheck, AuditRow, CallId, CallRecord, Confinement, ConfirmId, Contact, Error, MessageId, MessageRecord,
+    ModelInfo, Preview, Session, SessionId, State, StreamEvent, TokenUsage, ToolResult, UndoDirection, UndoEntry,
+    UndoId, UndoPlan, UndoResult, UndoScope,
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
@@ -84,6 +84,8 @@ pub enum Event {
     ContactsChanged { session: SessionId, contacts: Vec<Contact> },
     /// What is known of a provider's models.
     ModelsChanged { provider: String, state: ModelsState },
+    /// How far this computer confines commands.
+    ConfinementFound(Box<Confinement>),
     /// How far a download is; `error` when it failed, both totals equal when it is done.
     PullProgressed {
         provider: String,

@@ -5,6 +5,9 @@ use std::path::Path;
 /// What a confirmation shows for the private temporary folder, which is made when the command starts.
 pub const PRIVATE_FOLDER: &str = "(a private folder, removed afterwards)";
 
+/// Where a command of tier A has its temporary files: in memory, and nobody else's.
+pub const INNER_TEMPORARY_FOLDER: &str = "/tmp";
+
 const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
 /// Every name and value that a command gets, sorted by name.

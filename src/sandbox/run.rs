@@ -21,8 +21,12 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::capture::{Decoder, HeadTail, Live};
-use super::channel::{Order, Report, parse_report, send_order};
-use super::{Captured, CommandOutcome, CommandSpec, Ending, HELPER_ARGUMENT, SandboxError, environment, tree};
+use super::channel::{Covered, Order, Placed, Report, parse_report, send_order};
+use super::{
+    Captured, CommandOutcome, CommandSpec, Ending, HELPER_ARGUMENT, INNER_TEMPORARY_FOLDER, SandboxError, environment,
+    tree,
+};
+use crate::ir::Tier;
 
 /// How long a stopped command's end is waited for before the call returns; the helper goes on until all is gone.
 const STOP_PATIENCE: Duration = Duration::from_millis(60);
@@ -99,8 +103,10 @@ pub fn run(
     let ending = match (report, stopped_by) {
         (Some(Report::Exited(code)), _) => Ending::Exited(code),
         (Some(Report::Signalled(signal)), None) => Ending::Signalled(signal),
+        (Some(Report::TooManyProcesses), None) => Ending::TooManyProcesses,
+        (Some(Report::Unconfinable(message)), _) => return Err(SandboxError::Confinement { message }),
         (Some(Report::Failed(message)), _) => return Err(SandboxError::Start { message }),
-        (Some(Report::Signalled(_)) | None, Some(stopped_by)) => stopped_by,
+        (Some(Report::Signalled(_) | Report::TooManyProcesses) | None, Some(stopped_by)) => stopped_by,
         (None, None) => return Err(SandboxError::HelperLost),
     };
     Ok(CommandOutcome { stdout, stderr, ending, duration: started.elapsed() })
@@ -120,7 +126,12 @@ fn start(spec: &CommandSpec, helper: &Path) -> Result<Running, SandboxError> {
         .permissions(Permissions::from_mode(0o700))
         .tempdir()
         .map_err(io("making a temporary folder"))?;
-    let environment = environment(&spec.cwd_path, &temporary.path().to_string_lossy());
+    let shown = match spec.confine.tier {
+        // It has a folder of its own there, in memory, that ends with it.
+        Tier::A => INNER_TEMPORARY_FOLDER.into(),
+        Tier::B | Tier::Seatbelt | Tier::Unconfined => temporary.path().to_string_lossy(),
+    };
+    let environment = environment(&spec.cwd_path, &shown);
     let (control, theirs) = UnixStream::pair().map_err(io("opening a channel to the command"))?;
     let helper = Command::new(helper)
         .arg(HELPER_ARGUMENT)
@@ -132,11 +143,31 @@ fn start(spec: &CommandSpec, helper: &Path) -> Result<Running, SandboxError> {
         .spawn()
         .map_err(io("starting the helper process"))?;
     let running = Running { helper, control, temporary };
-    let order = Order { command: spec.command.clone(), environment };
+    let confine = &spec.confine;
+    let order = Order {
+        command: spec.command.clone(),
+        environment,
+        tier: confine.tier,
+        network: confine.network,
+        bubblewrap: confine.bubblewrap.clone(),
+        places: confine
+            .places
+            .iter()
+            .map(|place| Placed { path: place.path.clone().into(), treatment: place.treatment })
+            .collect(),
+        hidden: confine
+            .hidden
+            .iter()
+            .map(|hidden| Covered { path: hidden.path.clone().into(), is_folder: hidden.is_folder })
+            .collect(),
+        aliases: confine.aliases.iter().map(|(alias, real)| (alias.into(), real.into())).collect(),
+        submounts: confine.submounts.iter().map(Into::into).collect(),
+    };
+    let places: Vec<_> = confine.places.iter().map(|place| place.handle.as_fd()).collect();
     let sent = running
         .control
         .set_write_timeout(Some(SWEEP_PATIENCE))
-        .and_then(|()| send_order(&running.control, &order, spec.cwd.as_fd()))
+        .and_then(|()| send_order(&running.control, &order, spec.cwd.as_fd(), &places))
         .and_then(|()| running.control.set_nonblocking(true));
     match sent {
         Ok(()) => Ok(running),

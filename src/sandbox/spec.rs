@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Captured;
+use super::{Captured, Confine};
 
 /// A command to run.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct CommandSpec {
     pub timeout: Duration,
     /// How many bytes of text are kept of each stream.
     pub output_bytes: usize,
+    /// How it is confined.
+    pub confine: Confine,
 }
 
 /// What became of a command.
@@ -41,6 +43,8 @@ pub enum Ending {
     Exited(i32),
     /// By a signal that neither the time-out nor a stop sent.
     Signalled(i32),
+    /// It had more processes at once than a command may have; it was killed with all that it started.
+    TooManyProcesses,
     /// It took too long and was killed with all that it started.
     TimedOut,
     /// The person stopped it; it was killed with all that it started.
@@ -54,6 +58,8 @@ pub enum SandboxError {
     Unsupported,
     #[error("{action} failed: {source}")]
     Io { action: &'static str, source: std::io::Error },
+    #[error("the confinement that was approved could not be set up, so nothing ran: {message}")]
+    Confinement { message: String },
     #[error("the command could not be started: {message}")]
     Start { message: String },
     #[error("the process that watches over the command was killed, so how the command ended is unknown")]

@@ -31,18 +31,19 @@ pub(super) fn end_all(shell: Pid, on_ended: &mut dyn FnMut(Pid, WaitStatus)) {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{end_session, freeze, kill_round};
+pub(super) use linux::{count_descendants, end_session, freeze, kill_round};
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
 
-    use rustix::process::{Pid, Signal, getpid, kill_process};
+    use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process, kill_process_group};
 
     /// A line of the process table.
     struct Process {
         pid: Pid,
         parent: i32,
+        group: i32,
         session: i32,
     }
 
@@ -51,7 +52,9 @@ mod linux {
         const ROUNDS: usize = 20;
         let mut stopped = HashSet::new();
         for _ in 0..ROUNDS {
-            let fresh: Vec<Pid> = descendants().into_iter().filter(|pid| stopped.insert(*pid)).collect();
+            let found = descendants();
+            signal_groups(&found, Signal::STOP);
+            let fresh: Vec<Pid> = found.iter().map(|process| process.pid).filter(|pid| stopped.insert(*pid)).collect();
             if fresh.is_empty() {
                 return;
             }
@@ -63,8 +66,22 @@ mod linux {
 
     /// Kills every descendant that there is now. One that has just ended is no error.
     pub(in super::super) fn kill_round(_shell: Pid) {
-        for pid in descendants() {
-            kill_process(pid, Signal::KILL).ok();
+        let found = descendants();
+        signal_groups(&found, Signal::KILL);
+        for process in found {
+            kill_process(process.pid, Signal::KILL).ok();
+        }
+    }
+
+    /// Signals the processes' groups whole. The kernel lets no fork of a group slip by meanwhile: only so is a fork bomb
+    /// caught that makes processes faster than the table can be read. A group cannot reach beyond its session, which
+    /// began with this process.
+    fn signal_groups(processes: &[Process], signal: Signal) {
+        let own = getpgrp().as_raw_nonzero().get();
+        let groups: HashSet<i32> =
+            processes.iter().map(|process| process.group).filter(|group| *group != own).collect();
+        for group in groups.into_iter().filter(|group| *group > 1).filter_map(Pid::from_raw) {
+            kill_process_group(group, signal).ok();
         }
     }
 
@@ -77,15 +94,23 @@ mod linux {
         }
     }
 
-    fn descendants() -> Vec<Pid> {
-        let table = process_table();
-        let mut found = vec![getpid()];
+    /// How many processes there are below this one.
+    pub(in super::super) fn count_descendants() -> u64 {
+        descendants().len() as u64
+    }
+
+    fn descendants() -> Vec<Process> {
+        let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
+        for process in process_table() {
+            children.entry(process.parent).or_default().push(process);
+        }
+        let mut found = children.remove(&getpid().as_raw_nonzero().get()).unwrap_or_default();
         let mut next = 0;
-        while let Some(parent) = found.get(next).map(|pid| pid.as_raw_nonzero().get()) {
-            found.extend(table.iter().filter(|process| process.parent == parent).map(|process| process.pid));
+        while let Some(parent) = found.get(next).map(|process| process.pid.as_raw_nonzero().get()) {
+            found.extend(children.remove(&parent).unwrap_or_default());
             next += 1;
         }
-        found.split_off(1)
+        found
     }
 
     fn process_table() -> Vec<Process> {
@@ -105,8 +130,9 @@ mod linux {
         let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
         let mut fields = rest.split_ascii_whitespace().skip(1).map(str::parse);
         let parent = fields.next()?.ok()?;
-        let session = fields.nth(1)?.ok()?;
-        Some(Process { pid, parent, session })
+        let group = fields.next()?.ok()?;
+        let session = fields.next()?.ok()?;
+        Some(Process { pid, parent, group, session })
     }
 
     #[cfg(test)]
@@ -117,7 +143,7 @@ mod linux {
         fn a_name_with_brackets_does_not_shift_the_fields() {
             let pid = Pid::from_raw(7).unwrap();
             let process = parse_stat(pid, b"7 (a) S 1 2 (b)) S 3 4 5 0 -1\n").unwrap();
-            assert_eq!((process.parent, process.session), (3, 5));
+            assert_eq!((process.parent, process.group, process.session), (3, 4, 5));
         }
 
         #[test]
@@ -128,13 +154,18 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use group::{end_session, freeze, kill_round};
+pub(super) use group::{count_descendants, end_session, freeze, kill_round};
 
 #[cfg(not(target_os = "linux"))]
 mod group {
     use rustix::process::{Pid, Signal, kill_process_group};
 
     pub(in super::super) fn freeze() {}
+
+    /// Nobody counts here: the system's own limit is all there is.
+    pub(in super::super) fn count_descendants() -> u64 {
+        0
+    }
 
     pub(in super::super) fn kill_round(shell: Pid) {
         kill_process_group(shell, Signal::KILL).ok();

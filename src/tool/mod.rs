@@ -25,8 +25,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ir::{Access, Confinement, Failure, Preview, ToolDef};
+use crate::ir::{Access, Confinement, Failure, Network, Preview, Tier, ToolDef};
 use crate::policy::Surroundings;
+use crate::sandbox::Bubblewrap;
 use crate::workspace::{Purpose, Target};
 
 pub use permit::Permit;
@@ -106,6 +107,19 @@ pub struct RunContext {
     pub surroundings: Surroundings,
     /// Absolute paths whose sensitive name the person lifted in this session: these are listed and searched.
     pub lifted: Vec<PathBuf>,
+    /// What stands around a command; of no meaning to other tools.
+    pub walls: CommandWalls,
+}
+
+/// How a command is confined, as it was approved. The default is not at all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandWalls {
+    /// How far.
+    pub tier: Tier,
+    /// Whether it may use the network.
+    pub network: Network,
+    /// The system's bubblewrap, which tier A needs.
+    pub bubblewrap: Option<Bubblewrap>,
 }
 
 /// Something to show while a call runs.

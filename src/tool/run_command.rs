@@ -1,5 +1,7 @@
 //! `run_command`: a shell command in an allowed folder, exactly as it was shown, with everything it starts ended with it.
 
+mod confine;
+
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -7,10 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::schema::{arguments, schema_of};
-use super::{Limits, PathWanted, Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest};
-use crate::ir::{Access, Code, CommandPreview, Failure, Network, Preview, RiskLevel, ToolCategory, ToolDef};
-use crate::sandbox::{self, CommandOutcome, CommandSpec, Ending, SandboxError, signal_name};
-use crate::workspace::{Purpose, Target};
+use super::{
+    CommandWalls, Limits, PathWanted, Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest,
+};
+use crate::ir::{Access, Code, CommandPreview, Failure, Network, Preview, RiskLevel, Tier, ToolCategory, ToolDef};
+use crate::sandbox::{self, CommandOutcome, CommandSpec, Confine, Ending, SandboxError, signal_name};
+use crate::workspace::{Guard, GuardReport, Purpose, Revert, Reverted, Target};
 
 /// A command line.
 pub(super) struct RunCommand;
@@ -74,7 +78,7 @@ impl Tool for RunCommand {
             timeout_ms: timeout_ms(&args, &context.limits),
             command: args.command,
             cwd: cwd.resolved().display().to_string(),
-            environment: sandbox::environment(cwd.resolved(), sandbox::PRIVATE_FOLDER),
+            environment: sandbox::environment(cwd.resolved(), temporary_folder(context.confinement.tier)),
             tier: context.confinement.tier,
             gaps: context.confinement.gaps.clone(),
             network: Network::Denied,
@@ -88,18 +92,27 @@ impl Tool for RunCommand {
             .folder()?
             .handle()
             .map_err(|error| Failure::new(Code::IoError, format!("The folder to run in cannot be used: {error}.")))?;
+        let CommandWalls { tier, network, .. } = context.walls;
+        // Without walls the person allowed everything, in red.
+        let guard = tier.is_confined().then(|| Guard::take(permit.roots()));
+        let confine = match &guard {
+            Some(guard) => confine::confine(&context.walls, permit.roots(), guard, &context.lifted)?,
+            None => Confine::default(),
+        };
         let spec = CommandSpec {
             timeout: Duration::from_millis(timeout_ms(&args, &context.limits)),
             command: args.command,
             cwd: handle,
             cwd_path: cwd.resolved().to_path_buf(),
             output_bytes: context.limits.command_output_bytes,
+            confine,
         };
         let mut on_output =
             |is_stderr, text: &str| (context.progress)(Progress::Output { is_stderr, text: text.to_owned() });
-        let outcome = sandbox::run(&spec, &context.helper, &context.cancel, &mut on_output)
-            .map_err(|error| failure_of(&error))?;
-        result(&outcome, spec.timeout)
+        let ran = sandbox::run(&spec, &context.helper, &context.cancel, &mut on_output);
+        let report = guard.map(Guard::revert).unwrap_or_default();
+        let outcome = ran.map_err(|error| failure_of(&error))?;
+        result(&outcome, spec.timeout, (tier, network), &report)
     }
 }
 
@@ -116,8 +129,21 @@ fn timeout_ms(args: &Arguments, limits: &Limits) -> u64 {
     args.timeout.unwrap_or(limits.command_timeout_ms).min(limits.command_timeout_max_ms)
 }
 
+/// Where a command has its temporary files, as it is shown.
+fn temporary_folder(tier: Tier) -> &'static str {
+    match tier {
+        Tier::A => sandbox::INNER_TEMPORARY_FOLDER,
+        Tier::B | Tier::Seatbelt | Tier::Unconfined => sandbox::PRIVATE_FOLDER,
+    }
+}
+
 /// The result object, or the failure that carries the same fields.
-fn result(outcome: &CommandOutcome, timeout: Duration) -> Result<Value, RunError> {
+fn result(
+    outcome: &CommandOutcome,
+    timeout: Duration,
+    (tier, network): (Tier, Network),
+    report: &GuardReport,
+) -> Result<Value, RunError> {
     const KILLED: &str = "SIGKILL";
     let (exit_code, signal, failure) = match outcome.ending {
         Ending::Exited(0) => (Some(0), None, None),
@@ -129,6 +155,11 @@ fn result(outcome: &CommandOutcome, timeout: Duration) -> Result<Value, RunError
             let name = signal_name(signal);
             let sentence = format!("The command was ended by the signal {name}.");
             (None, Some(name), Some((Code::IoError, sentence)))
+        }
+        Ending::TooManyProcesses => {
+            let sentence =
+                "The command had more than 1024 processes at once and was stopped with all of them.".to_owned();
+            (None, Some(KILLED.to_owned()), Some((Code::IoError, sentence)))
         }
         Ending::TimedOut => {
             let sentence = format!(
@@ -151,9 +182,19 @@ fn result(outcome: &CommandOutcome, timeout: Duration) -> Result<Value, RunError
         "duration": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
         "timedOut": outcome.ending == Ending::TimedOut,
         "truncated": is_truncated,
-        "sandboxed": false,
+        "sandboxed": tier.is_confined(),
     });
     if let Some(fields) = fields.as_object_mut() {
+        if tier.is_confined() {
+            fields.insert("tier".into(), json!(tier));
+            fields.insert("network".into(), json!(network == Network::Allowed));
+        }
+        if !report.reverted.is_empty() {
+            fields.insert("reverted".into(), report.reverted.iter().map(shown).collect());
+        }
+        if report.is_incomplete {
+            fields.insert("uncheckedFiles".into(), true.into());
+        }
         if let Some(signal) = signal {
             fields.insert("signal".into(), signal.into());
         }
@@ -167,9 +208,20 @@ fn result(outcome: &CommandOutcome, timeout: Duration) -> Result<Value, RunError
     }
 }
 
+/// A protected file that the command changed: later something would execute it.
+fn shown(reverted: &Reverted) -> Value {
+    let how = match reverted.how {
+        Revert::Removed => "removed again: something later executes it",
+        Revert::Restored => "put back: something later executes it",
+        Revert::Left => "changed, and could not be put back: something later executes it",
+    };
+    json!({"path": reverted.path, "state": reverted.how, "note": how})
+}
+
 fn failure_of(error: &SandboxError) -> Failure {
     let code = match error {
         SandboxError::Unsupported => Code::ToolNotAvailable,
+        SandboxError::Confinement { .. } => Code::TargetChanged,
         SandboxError::Io { .. } | SandboxError::Start { .. } | SandboxError::HelperLost => Code::IoError,
     };
     Failure::new(code, format!("The command did not run to its end: {error}."))
@@ -223,7 +275,14 @@ mod tests {
 
     #[test]
     fn only_exit_code_zero_is_a_success_and_every_failure_keeps_the_output() {
-        let of = |ending| result(&outcome(ending, 0), Duration::from_secs(1));
+        let of = |ending| {
+            result(
+                &outcome(ending, 0),
+                Duration::from_secs(1),
+                (Tier::Unconfined, Network::Denied),
+                &GuardReport::default(),
+            )
+        };
         assert_eq!(of(Ending::Exited(0)).unwrap(), fields(Some(0), false));
         let failed = of(Ending::Exited(2)).unwrap_err();
         assert_eq!((failed.failure.code, failed.details), (Code::IoError, fields(Some(2), false)));
@@ -231,6 +290,7 @@ mod tests {
             (Ending::Signalled(15), Code::IoError, "SIGTERM"),
             (Ending::TimedOut, Code::TimedOut, "SIGKILL"),
             (Ending::Cancelled, Code::Cancelled, "SIGKILL"),
+            (Ending::TooManyProcesses, Code::IoError, "SIGKILL"),
         ] {
             let failed = of(ending).unwrap_err();
             let mut expected = fields(None, ending == Ending::TimedOut);
@@ -241,7 +301,25 @@ mod tests {
 
     #[test]
     fn output_that_lost_its_middle_says_which_limit() {
-        let value = result(&outcome(Ending::Exited(0), 1), Duration::ZERO).unwrap();
+        let walls = (Tier::Unconfined, Network::Denied);
+        let value = result(&outcome(Ending::Exited(0), 1), Duration::ZERO, walls, &GuardReport::default()).unwrap();
         assert_eq!((&value["truncated"], &value["limit"]), (&json!(true), &json!("command_output_bytes")));
+    }
+
+    #[test]
+    fn a_confined_result_says_how_and_what_was_put_back() {
+        let reverted = Reverted { path: ".git/hooks/x".into(), how: Revert::Removed };
+        let report = GuardReport { reverted: vec![reverted], is_incomplete: true };
+        let walls = (Tier::B, Network::Allowed);
+        let value = result(&outcome(Ending::Exited(0), 0), Duration::ZERO, walls, &report).unwrap();
+        let mut expected = fields(Some(0), false);
+        expected["sandboxed"] = true.into();
+        expected["tier"] = "b".into();
+        expected["network"] = true.into();
+        expected["reverted"] = json!([{
+            "path": ".git/hooks/x", "state": "removed", "note": "removed again: something later executes it",
+        }]);
+        expected["uncheckedFiles"] = true.into();
+        assert_eq!(value, expected);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{Limits, Permit, PreviewContext, RunContext, RunError, Tool, schema};
+use super::{CommandWalls, Limits, Permit, PreviewContext, RunContext, RunError, Tool, schema};
 use crate::ir::{CallId, Failure, Preview};
 use crate::policy::{Platform, RelPath, Surroundings};
 use crate::workspace::{Root, Target, resolve};
@@ -37,6 +37,7 @@ impl Place {
                 platform: Platform::current(),
             },
             lifted: Vec::new(),
+            walls: CommandWalls::default(),
         };
         Self { temp, root, context }
     }

@@ -1,7 +1,7 @@
 //! Facts of a question and of a rule as sentences in the window's language.
 
 use crate::app::rows::{bytes, short_path};
-use crate::ir::{Access, Error, Preview, RiskLevel};
+use crate::ir::{Access, Error, Leak, ObstacleKind, Preview, RiskLevel, Tier};
 use crate::lang::{Arg, Lang};
 use crate::policy::{AskReason, RuleScope, escape};
 use crate::port::{ConfirmRequest, error_text};
@@ -64,6 +64,46 @@ pub const fn risk_key(risk: RiskLevel) -> &'static str {
         RiskLevel::Medium => "risk-medium",
         RiskLevel::High => "risk-high",
         RiskLevel::Critical => "risk-critical",
+    }
+}
+
+/// The key of a tier's short name.
+pub const fn tier_badge_key(tier: Tier) -> &'static str {
+    match tier {
+        Tier::A => "tier-badge-a",
+        Tier::B => "tier-badge-b",
+        Tier::Seatbelt => "tier-badge-seatbelt",
+        Tier::Unconfined => "tier-badge-unconfined",
+    }
+}
+
+/// The keys of a tier's name and of what it means.
+pub const fn tier_keys(tier: Tier) -> (&'static str, &'static str) {
+    match tier {
+        Tier::A => ("tier-a", "tier-a-help"),
+        Tier::B => ("tier-b", "tier-b-help"),
+        Tier::Seatbelt => ("tier-seatbelt", "tier-seatbelt-help"),
+        Tier::Unconfined => ("tier-unconfined", "tier-unconfined-help"),
+    }
+}
+
+/// What a confined command can do all the same; `None` where nothing is known.
+pub fn gaps(lang: &Lang, gaps: &[Leak]) -> Option<String> {
+    let keys: Vec<&str> = gaps.iter().filter_map(|leak| leak.text_key()).map(|key| lang.text(key)).collect();
+    let listed = keys.join(lang.text("gap-separator"));
+    (!keys.is_empty()).then(|| lang.format("tier-gaps", &[("gaps", Arg::from(listed.as_str()))]))
+}
+
+/// The key of what is in a tier's way and how to mend it.
+pub const fn obstacle_key(kind: ObstacleKind) -> &'static str {
+    match kind {
+        ObstacleKind::System => "obstacle-system",
+        ObstacleKind::NoBubblewrap => "obstacle-no-bubblewrap",
+        ObstacleKind::BubblewrapFailed => "obstacle-bubblewrap-failed",
+        ObstacleKind::NoLandlock => "obstacle-no-landlock",
+        ObstacleKind::OldLandlock => "obstacle-old-landlock",
+        ObstacleKind::Leaks => "obstacle-leaks",
+        ObstacleKind::ProbeFailed => "obstacle-probe-failed",
     }
 }
 

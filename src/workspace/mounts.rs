@@ -9,6 +9,32 @@ pub(super) fn any_below(folder: &Path) -> bool {
     mount_points(&table).iter().any(|point| point != folder && point.starts_with(folder))
 }
 
+/// What is mounted below these folders and is none of them, outer before inner.
+///
+/// # Errors
+/// When the system does not tell.
+#[cfg(target_os = "linux")]
+pub fn mounts_below(folders: &[&Path]) -> std::io::Result<Vec<std::path::PathBuf>> {
+    let table = std::fs::read("/proc/self/mountinfo")?;
+    let is_below = |point: &Path| folders.iter().any(|folder| point != *folder && point.starts_with(folder));
+    let mut below: Vec<_> = mount_points(&table)
+        .into_iter()
+        .filter(|point| is_below(point) && !folders.contains(&point.as_path()))
+        .collect();
+    below.sort();
+    below.dedup();
+    Ok(below)
+}
+
+/// Elsewhere the system is not asked: its confinement goes by paths, wherever they are mounted.
+///
+/// # Errors
+/// Never.
+#[cfg(not(target_os = "linux"))]
+pub fn mounts_below(_folders: &[&Path]) -> std::io::Result<Vec<std::path::PathBuf>> {
+    Ok(Vec::new())
+}
+
 /// Elsewhere a mount is another device, and a move to the trash does not go from one device to another.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn any_below(_folder: &Path) -> bool {
@@ -62,5 +88,7 @@ mod tests {
         assert!(any_below(Path::new("/")));
         let temp = tempfile::tempdir().unwrap();
         assert!(!any_below(temp.path()));
+        assert!(mounts_below(&[Path::new("/")]).unwrap().contains(&"/proc".into()));
+        assert!(mounts_below(&[temp.path()]).unwrap().is_empty());
     }
 }

@@ -2,8 +2,8 @@
 
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
-use nod::ir::{ConfirmId, Decider};
-use nod::port::{Answer, Command, Event};
+use nod::ir::{Access, CommandPreview, ConfirmId, Decider, Leak, Network, Preview, RiskLevel, Tier};
+use nod::port::{Answer, Command, ConfirmRequest, Event};
 
 use crate::support::{Stage, question};
 
@@ -281,4 +281,63 @@ fn the_allowed_folder_stands_apart_from_the_target() {
     let stage = ready();
     let texts = stage.texts();
     assert!(texts.iter().any(|text| text == "~/projects/web"), "{texts:?}");
+}
+
+/// A question about a command that runs in this tier.
+fn command_question(tier: Tier, gaps: &[Leak]) -> ConfirmRequest {
+    let mut request = question("q", "");
+    request.call.name = "run_command".to_owned();
+    request.call.args = serde_json::json!({"command": "make"});
+    request.access = Access::Execute;
+    request.risk = RiskLevel::Critical;
+    request.preview = Preview::Command(CommandPreview {
+        command: "make".to_owned(),
+        cwd: "/home/ann/projects/web".to_owned(),
+        environment: vec![("PATH".to_owned(), "/usr/bin".to_owned())],
+        timeout_ms: 30_000,
+        tier,
+        gaps: gaps.to_vec(),
+        network: Network::Denied,
+    });
+    request
+}
+
+fn asked_command(tier: Tier, gaps: &[Leak]) -> Stage {
+    let mut stage = Stage::open();
+    stage.tell(Event::ConfirmAsked(Box::new(command_question(tier, gaps))));
+    stage.settle();
+    stage.pass(600);
+    stage.settle();
+    stage.commands();
+    stage
+}
+
+#[test]
+fn a_command_says_its_tier_and_what_that_does_not_stop() {
+    let stage = asked_command(Tier::B, &[Leak::ReadOutside, Leak::ChangeMode]);
+    stage.harness.get_by_label("confined (tier B)");
+    stage.harness.get_by_label_contains("read your other files, change the permissions of your other files");
+    let stage = asked_command(Tier::A, &[]);
+    stage.harness.get_by_label("confined (tier A)");
+    assert!(stage.harness.query_by_label_contains("It can still").is_none());
+    let stage = asked_command(Tier::Unconfined, &Leak::ALL);
+    stage.harness.get_by_label("unconfined");
+    assert!(stage.harness.query_by_label("Allow for this run").is_none());
+}
+
+#[test]
+fn the_network_is_off_until_the_person_ticks_it_for_this_run() {
+    let mut stage = asked_command(Tier::A, &[]);
+    stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
+
+    let mut stage = asked_command(Tier::A, &[]);
+    stage.harness.get_by_role_and_label(egui::accesskit::Role::Switch, "Allow for this run").click();
+    stage.settle();
+    // A rule never allows the network.
+    assert!(stage.harness.query_by_label("Allow in this session").is_none());
+    stage.harness.get_by_label("Allow once").click();
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::AllowWithNetwork]);
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use nod::ir::{CallId, Code, Preview, Tier};
 use nod::policy::{Platform, RelPath, Surroundings};
-use nod::sandbox::{Captured, CommandOutcome, CommandSpec, Ending, SandboxError, run};
-use nod::tool::{Limits, Permit, PreviewContext, Progress, RunContext, RunError, find};
+use nod::sandbox::{Captured, CommandOutcome, CommandSpec, Confine, Ending, SandboxError, run};
+use nod::tool::{CommandWalls, Limits, Permit, PreviewContext, Progress, RunContext, RunError, find};
 use nod::workspace::{Purpose, Root, Target, resolve, resolve_outside};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,7 @@ fn spec(folder: &Path, command: &str, timeout: Duration) -> CommandSpec {
         cwd_path: folder.into(),
         timeout,
         output_bytes: 100 * 1024,
+        confine: Confine::default(),
     }
 }
 
@@ -424,6 +425,7 @@ fn run_tool(folder: &Path, args: &Value, progress: Box<dyn Fn(Progress) + Send +
         helper: helper().to_path_buf(),
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
+        walls: CommandWalls::default(),
     };
     tool.run(Permit::issue(CallId::new("c1"), args.clone(), vec![target], vec![root], String::new()), &context)
 }

@@ -15,6 +15,8 @@ mod architecture;
 mod attack;
 mod cli;
 mod command;
+#[cfg(target_os = "linux")]
+mod confinement;
 mod disk;
 mod failover;
 mod gate;

@@ -324,24 +324,3 @@ fn arguments_of_the_command_line_are_read_strictly_and_never_mended() {
     assert_eq!(result.code(), Some("CONTENT_TOO_LARGE"));
     assert!(!desk.was_asked());
 }
-
-#[test]
-fn a_command_needs_leave_to_run_unconfined() {
-    let mut desk = Desk::new(Vec::new());
-    let on = |allow_unconfined| TurnOptions {
-        enabled_tools: vec!["run_command".into()],
-        allow_unconfined,
-        ..TurnOptions::default()
-    };
-    let args = r#"{"command": "echo hi"}"#;
-    let result = desk.tool_with("run_command", args, &Answer::AllowOnce, TurnOptions::default());
-    assert_eq!(result.code(), Some("TOOL_NOT_ENABLED"));
-    let result = desk.tool_with("run_command", args, &Answer::AllowOnce, on(false));
-    assert_eq!(result.code(), Some("UNCONFINED_DENIED"));
-    assert!(!desk.was_asked());
-    if cfg!(target_os = "linux") {
-        let result = desk.tool_with("run_command", args, &Answer::AllowOnce, on(true));
-        assert!(result.success, "{result:?}");
-        assert!(desk.was_asked());
-    }
-}

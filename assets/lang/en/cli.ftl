@@ -35,6 +35,7 @@ cli-call-unknown = ? { $tool } { $target } — the outcome is unknown: check the
 
 cli-ask-heading = { $tool } wants to work on { $target }
 cli-ask-question = Allow? [y = yes, once; n = no, with a reason if you like; s = no, and stop] {""}
+cli-ask-question-command = Allow? [y = yes, once; net = yes, and with the network; n = no, with a reason if you like; s = no, and stop] {""}
 cli-ask-link = through the link { $link }
 cli-ask-empty-file = (an empty file)
 cli-ask-no-change = (the content stays as it is)
@@ -68,6 +69,10 @@ doctor-mend-data-folder = Make the folder writable for you, or choose another wi
 doctor-mend-no-database = Nothing has been stored yet; the first start makes the database.
 doctor-mend-database = Copy the data folder somewhere safe first. Beside nod.db there may be a backup (nod.db.backup-…) that can take its place.
 doctor-mend-provider = For local models install Ollama from https://ollama.com and start it with `ollama serve`; another address is set with `nod config set models.ollama_url URL`.
-doctor-mend-confinement = Commands run unconfined in this version: run_command stays off until you switch it on, and every command is asked.
+doctor-mend-confinement = This system has nothing that Nod can confine commands with: run_command stays off until you switch it on, and every command is asked in red.
+doctor-mend-no-bubblewrap = For the best confinement install bubblewrap (Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap), then start Nod again.
+doctor-mend-bubblewrap-failed = bubblewrap could not set up its namespaces: the system may forbid user namespaces (sysctl kernel.unprivileged_userns_clone, AppArmor), or this is a container.
+doctor-mend-landlock = Confinement needs Landlock: Linux 5.13 or newer with “landlock” among its security modules (lsm=…), for tier B Linux 6.2 or newer.
+doctor-mend-probe = The confinement did not stand its own test, so it is not used. Please report this with the line above.
 doctor-mend-display = The window needs a display (DISPLAY or WAYLAND_DISPLAY); the command line works without.
 doctor-mend-dialog = Neither a desktop portal nor zenity is there: folders are typed in Nod's own field.

@@ -52,7 +52,6 @@ card-scanned = { $count } files looked at
 card-exit-code = exit code { $code }
 card-signal = ended by signal { $signal }
 card-timed-out = timed out
-card-unconfined = not confined
 card-adjusted = arguments adjusted
 card-repaired = arguments repaired
 card-printed = call read from text

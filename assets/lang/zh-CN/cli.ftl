@@ -35,6 +35,7 @@ cli-call-unknown = ? { $tool } { $target } — 结果未知：请检查目标
 
 cli-ask-heading = { $tool } 想要操作 { $target }
 cli-ask-question = 是否允许？［y = 允许一次；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
+cli-ask-question-command = 是否允许？［y = 允许一次；net = 允许并可用网络；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
 cli-ask-link = 通过链接 { $link }
 cli-ask-empty-file = （空文件）
 cli-ask-no-change = （内容不变）
@@ -68,6 +69,10 @@ doctor-mend-data-folder = 请让该目录对你可写，或用 --data-dir 指定
 doctor-mend-no-database = 还没有保存任何内容；首次启动时会创建数据库。
 doctor-mend-database = 请先把数据目录复制到安全的地方。nod.db 旁边可能有备份（nod.db.backup-…），可以用它来代替。
 doctor-mend-provider = 要使用本地模型，请从 https://ollama.com 安装 Ollama 并用 `ollama serve` 启动；其他地址可用 `nod config set models.ollama_url URL` 设置。
-doctor-mend-confinement = 此版本运行命令时没有内核限制：run_command 默认关闭，打开后每条命令都会询问。
+doctor-mend-confinement = 这个系统没有 Nod 可以用来隔离命令的机制：run_command 默认关闭，打开后每条命令都会以红色询问。
+doctor-mend-no-bubblewrap = 要获得最好的隔离，请安装 bubblewrap（Debian、Ubuntu：sudo apt install bubblewrap；Fedora：sudo dnf install bubblewrap），然后重新启动 Nod。
+doctor-mend-bubblewrap-failed = bubblewrap 无法建立命名空间：系统可能禁止了用户命名空间（sysctl kernel.unprivileged_userns_clone、AppArmor），或者这是一个容器。
+doctor-mend-landlock = 隔离需要 Landlock：Linux 5.13 或更新的版本，并在安全模块中启用“landlock”（lsm=…）；B 级需要 Linux 6.2 或更新的版本。
+doctor-mend-probe = 隔离没有通过自身的实测，因此不予使用。请附上上面一行报告此问题。
 doctor-mend-display = 窗口需要图形显示（DISPLAY 或 WAYLAND_DISPLAY）；命令行无需显示。
 doctor-mend-dialog = 既没有桌面门户也没有 zenity：目录可在 Nod 自己的输入框里填写。

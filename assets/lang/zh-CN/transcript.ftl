@@ -51,7 +51,6 @@ card-scanned = 已查看 { $count } 个文件
 card-exit-code = 退出码 { $code }
 card-signal = 被信号 { $signal } 终止
 card-timed-out = 已超时
-card-unconfined = 未隔离
 card-adjusted = 参数已调整
 card-repaired = 参数已修复
 card-printed = 从文本中识别的调用

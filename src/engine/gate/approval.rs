@@ -88,7 +88,7 @@ pub(super) async fn approve<'caller>(
             Access::Write | Access::Delete => Some(caller.effects.lock().await),
             Access::Read | Access::Execute => None,
         };
-        let (plan, is_unchanged) = verify(plan, &yes).await?;
+        let (plan, is_unchanged) = verify(caller, plan, &yes).await?;
         let now = caller.shared.now();
         let is_fresh = yes.covers(&row.call.id, &plan, now);
         if is_unchanged && is_fresh && still_stands(caller, &plan, &yes).await? {
@@ -143,7 +143,12 @@ async fn still_stands(caller: &Caller, plan: &Plan, yes: &Approval) -> Result<bo
 
 /// Whether what was shown is still what is there, asked through the handles that will be used. A read that nobody was
 /// asked about was shown to nobody: its handle is proof enough.
-async fn verify(plan: Plan, yes: &Approval) -> Result<(Plan, bool), Failure> {
+async fn verify(caller: &Caller, plan: Plan, yes: &Approval) -> Result<(Plan, bool), Failure> {
+    if let Some(tier) = plan.tier
+        && !caller.shared.confiner.still_holds(tier).await
+    {
+        return Ok((plan, false));
+    }
     if plan.facts.access == Access::Read && yes.by == Decider::Mode {
         return Ok((plan, true));
     }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::ir::{Access, Code, Confinement, Failure, Network, Session, ToolCall};
 use crate::policy::{
-    CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, TargetFacts, decide, judge_command, lexical,
+    CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Surroundings, TargetFacts, decide,
+    folder_concern, judge_command, lexical,
 };
 use crate::port::Settings;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, args_hash, parse_strict, validate};
@@ -38,8 +39,8 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let folders: Vec<PathBuf> = session.folders.iter().map(PathBuf::from).collect();
     let lifted = shared.store.lifted(&session.id).await.map_err(Failure::from)?;
     let places = judge_text(caller, &request, &folders, &lifted)?;
-    let confinement = Confinement::default();
-    let command = judge_line(caller, &request, tool.access(), &settings)?;
+    let confinement = confinement(caller, tool.access()).await;
+    let command = judge_line(caller, &request, &confinement, &settings)?;
 
     let opened = blocking({
         let request = request.clone();
@@ -79,6 +80,9 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             return Err(failure.into());
         }
     };
+    if tool.access() == Access::Execute {
+        check_folders(&roots, &confinement, &shared.surroundings)?;
+    }
     let named = request.paths.iter().zip(&targets);
     let tier = plan::tier(tool.access(), &confinement);
     let network = Network::Denied;
@@ -179,11 +183,37 @@ fn judge_text(
     Ok(places)
 }
 
+/// How far a command would be confined. What is no command needs no confinement.
+async fn confinement(caller: &Caller, access: Access) -> Confinement {
+    match access {
+        Access::Execute => caller.shared.confiner.find().await.confinement.clone(),
+        Access::Read | Access::Write | Access::Delete => Confinement::default(),
+    }
+}
+
+/// A command writes wherever its folders reach: a folder that holds what is closed to tools is none for it.
+fn check_folders(roots: &[Root], confinement: &Confinement, surroundings: &Surroundings) -> Result<(), Failure> {
+    if !confinement.tier.is_confined() {
+        return Ok(());
+    }
+    match roots.iter().find(|root| folder_concern(root.real_path(), surroundings).is_some()) {
+        None => Ok(()),
+        Some(root) => {
+            let words = format!(
+                "A command may write in the whole of an allowed folder, and this one holds places that are closed to tools. \
+                 Ask the person to allow a narrower folder. Folder: {}",
+                root.path().display()
+            );
+            Err(Failure::new(Code::BlockedPathDenied, words))
+        }
+    }
+}
+
 /// Step 4 for commands.
 fn judge_line(
     caller: &Caller,
     request: &ToolRequest,
-    access: Access,
+    confinement: &Confinement,
     settings: &Settings,
 ) -> Result<Option<CommandJudgement>, Failure> {
     let Some(line) = &request.command else { return Ok(None) };
@@ -191,10 +221,14 @@ fn judge_line(
     if let CommandJudgement::Denied { reason } = &judgement {
         return Err(Failure::new(Code::CommandDenied, reason.clone()));
     }
-    // The kernel does not confine commands yet.
-    if access == Access::Execute && settings.safety.never_unconfined && !caller.options.allow_unconfined {
-        let words = "Commands cannot be confined on this computer yet, and running them unconfined is not allowed. \
-                     The person can allow it in Settings, or with --allow-unconfined for one run.";
+    if !confinement.tier.is_confined() && settings.safety.never_unconfined && !caller.options.allow_unconfined {
+        let obstacles = confinement.obstacles.iter().map(|obstacle| obstacle.kind.in_words());
+        let words = format!(
+            "Commands cannot be confined on this computer ({}), and running them unconfined is not allowed. \
+             The person can mend that (`nod doctor` says how), or allow it in Settings, or with --allow-unconfined for one \
+             run.",
+            obstacles.collect::<Vec<_>>().join("; ")
+        );
         return Err(Failure::new(Code::UnconfinedDenied, words));
     }
     Ok(Some(judgement))

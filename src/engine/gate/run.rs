@@ -61,6 +61,7 @@ pub(super) async fn run(
     let allowed = Duration::from_millis(plan.def.timeout_ms) + SLACK;
     let begun = Instant::now();
     let touched = Touched::of(&plan);
+    let tier = plan.tier;
     let mut running = start(caller, &row, plan, cancel.clone()).await;
     let mut is_late = false;
     let ended = tokio::select! {
@@ -88,6 +89,10 @@ pub(super) async fn run(
             (CallStatus::Unknown, failed(&Failure::new(Code::Cancelled, words), Value::Null), AfterCall::GoOn)
         }
     };
+    // A command found that its confinement can no longer be set up: it is probed anew for the next one.
+    if tier.is_some() && value.get("code").and_then(Value::as_str) == Some(Code::TargetChanged.as_str()) {
+        caller.shared.confiner.forget().await;
+    }
     row.status = status;
     if let Some(entry) = kept {
         keep::settle(caller, entry, status).await;
@@ -110,6 +115,7 @@ async fn start(
         helper: shared.helper.clone(),
         surroundings: shared.surroundings.clone(),
         lifted,
+        walls: shared.confiner.walls(plan.tier, plan.network).await,
     };
     let permit = Permit::issue(row.call.id.clone(), plan.args, plan.targets, plan.roots, plan.hash);
     let tool = plan.tool;

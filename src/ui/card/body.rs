@@ -11,9 +11,11 @@ use super::quantity;
 use super::quantity::bytes;
 use super::rows::{RowTag, Rows};
 use crate::app::CallView;
-use crate::ir::{CallMark, CallStatus, DiffLine, DiffTag, Preview, UndoState};
+use crate::ir::{CallMark, CallStatus, DiffLine, DiffTag, Preview, Tier, UndoState};
 use crate::lang::{Lang, Locale};
+use crate::policy::escape;
 use crate::ui::icon::Icon;
+use crate::ui::sentence::tier_badge_key;
 
 /// Longest message over the rows, in characters.
 const MESSAGE_CHARACTERS: usize = 4000;
@@ -401,10 +403,41 @@ fn command_result(key: u64, result: &Value, lang: &Lang) -> Body {
     if result.get("timedOut").and_then(Value::as_bool) == Some(true) {
         body.facts.push(lang.text("card-timed-out").to_owned());
     }
-    if result.get("sandboxed").and_then(Value::as_bool) == Some(false) {
-        body.facts.push(lang.text("card-unconfined").to_owned());
+    let tier = result.get("tier").and_then(|tier| serde_json::from_value::<Tier>(tier.clone()).ok());
+    if let Some(tier) = tier {
+        body.facts.push(lang.text(tier_badge_key(tier)).to_owned());
+    } else if result.get("sandboxed").and_then(Value::as_bool) == Some(false) {
+        body.facts.push(lang.text(tier_badge_key(Tier::Unconfined)).to_owned());
     }
+    if result.get("network").and_then(Value::as_bool) == Some(true) {
+        body.facts.push(lang.text("network-badge").to_owned());
+    }
+    body.facts.extend(put_back(result, lang));
     body
+}
+
+/// What the command changed of what something executes later.
+fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
+    let reverted = result.get("reverted").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let paths = |is_left: bool| {
+        let of_kind =
+            reverted.iter().filter(|one| (one.get("state").and_then(Value::as_str) == Some("left")) == is_left);
+        of_kind
+            .filter_map(|one| one.get("path")?.as_str())
+            .map(|path| escape(path, false))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let mut facts = Vec::new();
+    for (paths, text) in [(paths(false), "reverted-files"), (paths(true), "reverted-left")] {
+        if !paths.is_empty() {
+            facts.push(lang.format(text, &[("paths", paths.as_str().into())]));
+        }
+    }
+    if result.get("uncheckedFiles").and_then(Value::as_bool) == Some(true) {
+        facts.push(lang.text("reverted-unchecked").to_owned());
+    }
+    facts
 }
 
 fn previewed(key: u64, preview: &Preview, path: &str, call: &CallView) -> Body {

@@ -5,16 +5,18 @@ use serde_json::json;
 
 use crate::app::rows::short_path;
 use crate::app::{Intent, PathPurpose};
+use crate::ir::Tier;
 use crate::lang::Arg;
 use crate::ui::icon::Icon;
 use crate::ui::panel::composer::{MODES, mode_key};
 use crate::ui::rule::{self, form::Makes, form::RuleForm};
 use crate::ui::scene::Scene;
+use crate::ui::sentence::{gaps, obstacle_key, tier_keys};
 use crate::ui::theme::space;
 use crate::ui::widget::{Button, IconButton};
 
 use super::general::choice;
-use super::{SettingsView, group, heading, note, number_row, row, switch_row, title};
+use super::{SettingsView, dotted_row, group, heading, note, number_row, row, switch_row, title};
 
 /// What is closed to tools always, as it is shown; the judge itself is `policy`.
 const BLOCKED: [(&str, &str); 5] = [
@@ -39,6 +41,7 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, fields: &mut SettingsView
         if let Some(mode) = choice(ui, scene, name, help, &names, current).and_then(|index| MODES.get(index)) {
             scene.push(Intent::SetSetting { key: "safety.mode", value: json!(mode) });
         }
+        confinement(ui, scene);
         let (name, help) = (lang.text("settings-unconfined"), lang.text("settings-unconfined-help"));
         switch_row(ui, scene, "safety.never_unconfined", name, help, safety.never_unconfined);
         let (name, help) = (lang.text("settings-remember-commands"), lang.text("settings-remember-commands-help"));
@@ -85,6 +88,28 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, fields: &mut SettingsView
         }
     });
     note(ui, scene, lang.text("settings-blocked-help"), scene.theme.colors.dim);
+}
+
+/// Which tier holds on this computer, and why no better one.
+fn confinement(ui: &mut Ui, scene: &Scene<'_>) {
+    let (theme, lang) = (scene.theme, scene.lang);
+    let name = lang.text("confinement-name");
+    let Some(found) = &scene.state.confinement else {
+        row(ui, theme, name, lang.text("confinement-probing"), |_| ());
+        return;
+    };
+    let (tier, help) = tier_keys(found.tier);
+    let mut words = vec![format!("{}. {}", lang.text(tier), lang.text(help))];
+    if found.tier.is_confined() {
+        words.extend(gaps(lang, &found.gaps));
+    }
+    words.extend(found.obstacles.iter().map(|obstacle| lang.text(obstacle_key(obstacle.kind)).to_owned()));
+    let color = match found.tier {
+        Tier::A => theme.colors.good,
+        Tier::B | Tier::Seatbelt => theme.colors.warn,
+        Tier::Unconfined => theme.colors.bad,
+    };
+    dotted_row(ui, theme, color, name, &words.join("\n"), |_| ());
 }
 
 fn folders(ui: &mut Ui, scene: &mut Scene<'_>, folders: &[String]) {

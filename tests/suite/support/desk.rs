@@ -16,6 +16,7 @@ use nod::ir::{
 use nod::port::{Answer, Command, ConfirmRequest, Event, Settings, TurnEnd, TurnOptions};
 use nod::provider::Provider;
 use nod::provider::scripted::{Scripted, Step};
+use nod::sandbox::BUBBLEWRAP_PATHS;
 use nod::secret::MemoryVault;
 use nod::tool::Tool;
 use serde_json::{Value, json};
@@ -70,6 +71,8 @@ pub(crate) struct Setup {
     pub(crate) settings: Vec<(&'static str, Value)>,
     /// Provider and model of the session.
     pub(crate) model: (&'static str, &'static str),
+    /// Where a bubblewrap may be.
+    pub(crate) bubblewraps: Vec<PathBuf>,
 }
 
 impl Setup {
@@ -87,6 +90,7 @@ impl Setup {
             clock: system_clock(),
             settings: Vec::new(),
             model: ("scripted", "script"),
+            bubblewraps: BUBBLEWRAP_PATHS.iter().map(PathBuf::from).collect(),
         }
     }
 
@@ -293,13 +297,56 @@ impl Desk {
     }
 
     pub(crate) fn tool_with(&mut self, name: &str, args: &str, answer: &Answer, options: TurnOptions) -> ToolResult {
+        let folder = self.folder.path().to_path_buf();
+        self.tool_in(&folder, name, args, answer, options)
+    }
+
+    /// The same with another allowed folder.
+    pub(crate) fn tool_in(
+        &mut self,
+        folder: &Path,
+        name: &str,
+        args: &str,
+        answer: &Answer,
+        options: TurnOptions,
+    ) -> ToolResult {
+        self.begin_tool_in(folder, name, args, options);
+        loop {
+            match self.next() {
+                Event::ConfirmAsked(request) => self.answer(&request, answer.clone()),
+                Event::ToolEnded { result, .. } => return *result,
+                _ => {}
+            }
+        }
+    }
+
+    /// Begins a call whose questions the test answers itself.
+    pub(crate) fn begin_tool(&mut self, name: &str, args: &str, options: TurnOptions) {
+        let folder = self.folder.path().to_path_buf();
+        self.begin_tool_in(&folder, name, args, options);
+    }
+
+    /// The result of the call that was begun.
+    pub(crate) fn tool_end(&mut self) -> ToolResult {
+        match self.until(|event| matches!(event, Event::ToolEnded { .. })) {
+            Event::ToolEnded { result, .. } => *result,
+            _ => unreachable!(),
+        }
+    }
+
+    /// The person's home folder.
+    pub(crate) fn home_path(&self) -> PathBuf {
+        self.home.path().to_path_buf()
+    }
+
+    fn begin_tool_in(&self, folder: &Path, name: &str, args: &str, options: TurnOptions) {
         let session = Session {
             id: self.session.clone(),
             title: "tool".into(),
             provider: String::new(),
             model: String::new(),
             thinking: ThinkingLevel::Auto,
-            folders: vec![self.folder.path().display().to_string()],
+            folders: vec![folder.display().to_string()],
             mode: ConfirmMode::Changes,
             is_local_only: false,
             system_prompt: None,
@@ -320,13 +367,6 @@ impl Desk {
             marks: Vec::new(),
         };
         self.send(Command::RunTool { session: Box::new(session), call, options });
-        loop {
-            match self.next() {
-                Event::ConfirmAsked(request) => self.answer(&request, answer.clone()),
-                Event::ToolEnded { result, .. } => return *result,
-                _ => {}
-            }
-        }
     }
 }
 
@@ -344,6 +384,7 @@ fn start(setup: &Setup, home: &Path, data: &Path) -> (Engine, Inbox) {
     options.home = Some(home.to_path_buf());
     options.providers = Arc::clone(&setup.source);
     options.tools.clone_from(&setup.tools);
+    options.bubblewraps.clone_from(&setup.bubblewraps);
     options.clock = Arc::clone(&setup.clock);
     let engine = Engine::start(options).unwrap();
     let inbox = engine.subscribe(Arc::new(|| {}));

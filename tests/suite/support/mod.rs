@@ -10,3 +10,5 @@ pub(crate) mod screen;
 pub(crate) mod validity;
 #[cfg(all(target_os = "linux", feature = "gui"))]
 pub(crate) mod window;
+#[cfg(target_os = "linux")]
+pub(crate) mod without;

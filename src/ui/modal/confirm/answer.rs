@@ -125,9 +125,10 @@ pub(super) fn foot(
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let allow = ui.add(Button::primary(lang.text("confirm-allow-once")).shortcut("Ctrl ⏎"));
             if approves(ui, &allow) {
-                chosen = Some(Intent::AllowOnce(request.id.clone()));
+                chosen = Some(allow_once(confirm, request));
             }
-            if !request.rule_proposals.is_empty() {
+            // A rule never allows the network.
+            if !request.rule_proposals.is_empty() && !confirm.allows_network {
                 let button = Button::secondary(lang.text("confirm-allow-session")).trailing(Icon::ChevronDown);
                 let button = ui.add(button);
                 let opened = menu(&button, 420.0, |ui| rule::rules(ui, scene, request, pressed));
@@ -158,5 +159,10 @@ fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest, pressed: P
         }
         return Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
     }
-    pressed.ctrl_enter.then(|| Intent::AllowOnce(request.id.clone()))
+    pressed.ctrl_enter.then(|| allow_once(confirm, request))
+}
+
+fn allow_once(confirm: &ConfirmView, request: &ConfirmRequest) -> Intent {
+    let id = request.id.clone();
+    if confirm.allows_network { Intent::AllowWithNetwork(id) } else { Intent::AllowOnce(id) }
 }

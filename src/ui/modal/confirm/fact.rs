@@ -4,7 +4,7 @@ use egui::text::LayoutJob;
 use egui::{Label, TextWrapMode, Ui, vec2};
 
 use crate::app::rows::{grouped_number, short_path};
-use crate::ir::{Access, Preview, RiskLevel};
+use crate::ir::{Access, Preview, RiskLevel, Tier};
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
@@ -12,7 +12,7 @@ use crate::ui::safe_text::{append_safe, safe};
 use crate::ui::scene::Scene;
 use crate::ui::sentence;
 use crate::ui::theme::{Theme, Type, size, space};
-use crate::ui::widget::{Badge, Tone, line_of_text};
+use crate::ui::widget::{Badge, Switch, Tone, line_of_text};
 
 use super::ConfirmView;
 
@@ -93,6 +93,41 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
     fact(ui, theme, lang.text("confirm-fact-by"), safe(theme, &asker, Type::Control, colors.text));
 }
 
+/// The person's tick for the network of this run; off until they tick it.
+pub(super) fn network(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, request: &ConfirmRequest) {
+    if !may_tick_network(request) {
+        return;
+    }
+    let theme = scene.theme;
+    let lang = scene.lang;
+    let is_open = scene.state.confirms.is_open(scene.now);
+    ui.horizontal_top(|ui| {
+        let (rect, response) = ui.allocate_exact_size(vec2(LABEL_WIDTH, 22.0), egui::Sense::hover());
+        let label = lang.text("network-name");
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, label));
+        let galley = line_of_text(ui, theme, label, Type::Control, theme.colors.dim, LABEL_WIDTH);
+        ui.painter().galley(rect.min + vec2(0.0, 1.0), galley, theme.colors.dim);
+        let name = lang.text("network-allow");
+        ui.add(Switch::new(&mut confirm.allows_network, name).disabled(!is_open));
+        ui.add_space(space::XS);
+        let width = ui.available_width();
+        ui.vertical(|ui| {
+            ui.set_max_width(width);
+            ui.add_space(1.0);
+            let color = if confirm.allows_network { theme.colors.warn } else { theme.colors.text };
+            ui.add(Label::new(theme.rich(name, Type::ControlMedium, color)).wrap_mode(TextWrapMode::Wrap));
+            let help = theme.rich(lang.text("network-help"), Type::Meta, theme.colors.dim);
+            ui.add(Label::new(help).wrap_mode(TextWrapMode::Wrap));
+        });
+    });
+    ui.add_space(space::S);
+}
+
+/// Only where the kernel confines a command is there a network to keep from it.
+pub(super) fn may_tick_network(request: &ConfirmRequest) -> bool {
+    matches!(&request.preview, Preview::Command(command) if command.tier.is_confined())
+}
+
 /// The target with the allowed folder dim and what lies in it strong.
 pub(super) fn target_job(scene: &Scene<'_>, target: &str, folder: Option<&str>) -> LayoutJob {
     let theme = scene.theme;
@@ -155,11 +190,12 @@ pub(super) fn badges(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
             };
             ui.add(Badge::new(lang.text(sentence::risk_key(request.risk)), tone));
             if let Preview::Command(command) = &request.preview {
-                if command.tier.is_confined() {
-                    ui.add(Badge::new(lang.text("confirm-confined"), Tone::Good).icon(Icon::Shield));
-                } else {
-                    ui.add(Badge::new(lang.text("confirm-unconfined"), Tone::Bad).icon(Icon::ShieldAlert));
-                }
+                let (tone, icon) = match command.tier {
+                    Tier::A => (Tone::Good, Icon::Shield),
+                    Tier::B | Tier::Seatbelt => (Tone::Warn, Icon::Shield),
+                    Tier::Unconfined => (Tone::Bad, Icon::ShieldAlert),
+                };
+                ui.add(Badge::new(lang.text(sentence::tier_badge_key(command.tier)), tone).icon(icon));
             }
         });
     });
@@ -173,10 +209,12 @@ pub(super) fn warnings(ui: &mut Ui, scene: &Scene<'_>, confirm: &ConfirmView, re
     if request.is_asked_anew {
         lines.push((lang.text("confirm-asked-anew").to_owned(), true));
     }
-    if let Preview::Command(command) = &request.preview
-        && !command.tier.is_confined()
-    {
-        lines.push((lang.text("confirm-unconfined-detail").to_owned(), true));
+    if let Preview::Command(command) = &request.preview {
+        if command.tier.is_confined() {
+            lines.extend(sentence::gaps(lang, &command.gaps).map(|gaps| (gaps, false)));
+        } else {
+            lines.push((lang.text("confirm-unconfined-detail").to_owned(), true));
+        }
     }
     lines.extend(request.reasons.iter().filter_map(|reason| sentence::reason(lang, reason)));
     let has_deception = confirm.is_deceptive

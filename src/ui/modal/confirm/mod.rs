@@ -48,6 +48,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             ui.add_space(space::S);
             fact::facts(ui, scene, request);
             fact::badges(ui, scene, request);
+            fact::network(ui, scene, confirm, request);
             fact::warnings(ui, scene, confirm, request);
             preview_height = content::previews(ui, scene, confirm, request, room.y);
             content::reads(ui, scene);

@@ -22,6 +22,8 @@ pub struct ConfirmView {
     /// The words of a refusal, while they are typed.
     pub(super) reason: Option<String>,
     pub(super) wants_focus: bool,
+    /// The person's tick: this command may use the network in this run.
+    pub(super) allows_network: bool,
     /// Whether anything but the preview would deceive.
     pub(super) is_deceptive: bool,
     /// What the modal needs beside the preview, in points, as the last frame found.

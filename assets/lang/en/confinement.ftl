@@ -1,0 +1,36 @@
+# How far the kernel confines commands: in settings, questions, cards and on the terminal.
+
+confinement-name = Confinement of commands
+confinement-probing = Being tried out…
+tier-a = Tier A: a place of its own (bubblewrap), Landlock and seccomp
+tier-a-help = A command sees the system's programs and your allowed folders. The rest of your files, your keys and other programs are not there for it.
+tier-b = Tier B: Landlock and seccomp
+tier-b-help = A command changes files only in your allowed folders.
+tier-seatbelt = Seatbelt
+tier-seatbelt-help = A command changes files only in your allowed folders.
+tier-unconfined = Tier C: nothing confines commands here
+tier-unconfined-help = A command could do whatever you can do.
+tier-badge-a = confined (tier A)
+tier-badge-b = confined (tier B)
+tier-badge-seatbelt = confined (Seatbelt)
+tier-badge-unconfined = unconfined
+tier-gaps = Confined, but not kept from everything. It can still: { $gaps }.
+gap-separator = {", "}
+gap-read-outside = read your other files
+gap-change-mode = change the permissions of your other files
+gap-change-times = change the dates of your other files
+gap-signal = end your other programs
+obstacle-system = This system has nothing that Nod can confine commands with.
+obstacle-no-bubblewrap = Not tier A: bubblewrap is not installed. Install it (Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap), then start Nod again.
+obstacle-bubblewrap-failed = Not tier A: bubblewrap is there and could not set up its namespaces. The system may forbid user namespaces; inside a container that is usual.
+obstacle-no-landlock = The kernel has no Landlock, or it is switched off. It needs Linux 5.13 or newer, with “landlock” among its security modules.
+obstacle-old-landlock = Not tier B: the kernel's Landlock is too old. It needs Linux 6.2 or newer.
+obstacle-leaks = A tier was set up, but the probe's attack got through it, so it is not used.
+obstacle-probe-failed = The probe that tries out the confinement could not be run to its end.
+network-name = Network
+network-allow = Allow for this run
+network-help = Off: no connections at all. On: the internet, your network, and what listens on this computer.
+network-badge = with the network
+reverted-files = Put back, because something would execute it later: { $paths }
+reverted-left = Changed and not put back, look at it: { $paths }
+reverted-unchecked = Too many files to check all of them for what something executes later.

@@ -1,0 +1,36 @@
+# 内核对命令的限制：用于设置、询问、卡片和终端。
+
+confinement-name = 命令的隔离
+confinement-probing = 正在实测……
+tier-a = A 级：独立环境（bubblewrap）、Landlock 和 seccomp
+tier-a-help = 命令只能看到系统程序和你允许的目录；你的其他文件、密钥和其他程序对它都不存在。
+tier-b = B 级：Landlock 和 seccomp
+tier-b-help = 命令只能修改你允许的目录中的文件。
+tier-seatbelt = Seatbelt
+tier-seatbelt-help = 命令只能修改你允许的目录中的文件。
+tier-unconfined = C 级：这台电脑无法隔离命令
+tier-unconfined-help = 命令能做你能做的任何事。
+tier-badge-a = 已隔离（A 级）
+tier-badge-b = 已隔离（B 级）
+tier-badge-seatbelt = 已隔离（Seatbelt）
+tier-badge-unconfined = 未隔离
+tier-gaps = 已隔离，但并非滴水不漏。它仍然可以：{ $gaps }。
+gap-separator = 、
+gap-read-outside = 读取你的其他文件
+gap-change-mode = 更改你的其他文件的权限
+gap-change-times = 更改你的其他文件的日期
+gap-signal = 结束你的其他程序
+obstacle-system = 这个系统没有 Nod 可以用来隔离命令的机制。
+obstacle-no-bubblewrap = 未达到 A 级：没有安装 bubblewrap。请安装它（Debian、Ubuntu：sudo apt install bubblewrap；Fedora：sudo dnf install bubblewrap），然后重新启动 Nod。
+obstacle-bubblewrap-failed = 未达到 A 级：已有 bubblewrap，但它无法建立命名空间。系统可能禁止了用户命名空间；在容器中这很常见。
+obstacle-no-landlock = 内核没有 Landlock，或者它被关闭了。需要 Linux 5.13 或更新的版本，并在安全模块中启用“landlock”。
+obstacle-old-landlock = 未达到 B 级：内核的 Landlock 太旧。需要 Linux 6.2 或更新的版本。
+obstacle-leaks = 某一级隔离已建立，但实测的攻击穿透了它，因此不予使用。
+obstacle-probe-failed = 无法完成对隔离的实测。
+network-name = 网络
+network-allow = 本次运行允许
+network-help = 关：不能建立任何连接。开：可访问互联网、局域网以及本机上的服务。
+network-badge = 可用网络
+reverted-files = 已恢复（这些内容以后会被执行）：{ $paths }
+reverted-left = 已被更改且未能恢复，请检查：{ $paths }
+reverted-unchecked = 文件太多，未能全部检查其中以后会被执行的内容。
