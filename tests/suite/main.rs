@@ -24,6 +24,7 @@ mod guide;
 mod import;
 mod key;
 mod kill;
+mod openai;
 mod padlock;
 mod patience;
 mod planted;

@@ -71,7 +71,8 @@ error-chat-not-supported = This model cannot chat. Choose another model.
 error-model-not-pulled = Ollama does not have this model yet. Download it in Settings › Models, or choose another one.
 error-sign-in = This model runs in Ollama’s cloud and needs a sign-in: run `ollama signin`.
 error-not-ollama = Something answers at that address, but it is not Ollama. Check the address in Settings › Models (Ollama’s own is http://127.0.0.1:11434).
-error-garbage = The server sent something that is not Ollama’s format. Check the address in Settings › Models, or try again.
+error-not-this-format = Something answers at that address, but not in the format of this provider. Check the address in Settings › Models; most end with /v1.
+error-garbage = The server sent something that cannot be read. Check the address in Settings › Models, or try again.
 error-image-unavailable = The attached image cannot be fetched. Attach the file itself instead.
 error-no-such-model = There is no model of this name to download. Look for its name at https://ollama.com/library.
 

@@ -116,7 +116,8 @@ impl<'a> Decoder<'a> {
         let is_half = match part {
             Part::Event(SseEvent { data, .. }) => {
                 let data = data.trim();
-                !data.contains('\n') && !is_end_marker(data) && serde_json::from_str::<IgnoredAny>(data).is_err()
+                let is_unreadable = |problem: serde_json::Error| problem.is_eof() || !data.contains('\n');
+                !is_end_marker(data) && serde_json::from_str::<IgnoredAny>(data).is_err_and(is_unreadable)
             }
             Part::Whole(_) => false,
         };

@@ -178,7 +178,9 @@ pub(super) fn refused(
         error.retryable = false;
         error.message = message;
     }
-    if error.provider_code.is_none() && !complaint.code.is_empty() {
+    // That word is taken: it stands for a model that Ollama can pull.
+    let is_taken = complaint.code == "model_not_found";
+    if error.provider_code.is_none() && !complaint.code.is_empty() && !is_taken {
         error.provider_code = Some(complaint.code.clone());
     }
     error
@@ -275,7 +277,7 @@ pub(super) fn failed_inside(reason: &str, subject: Subject<'_>) -> Error {
 
 /// Something answers there, and it does not speak this format.
 pub(super) fn not_this_format(subject: Subject<'_>, detail: &str) -> Error {
-    let first_line = detail.trim().lines().next().unwrap_or_default();
+    let first_line = detail.trim().split(['\n', '\r']).next().unwrap_or_default();
     let message = with_detail(
         &format!(
             "Something answers at the address of {}, but not in OpenAI's format. Check the address in Settings › Models; \
