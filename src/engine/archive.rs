@@ -7,9 +7,10 @@ use crate::ir::{
 };
 use crate::journal::Images;
 use crate::port::{SearchHit, Settings};
+use crate::secret::Keyring;
 use crate::store::{SessionExport, Store, StoreError};
 
-use super::setup;
+use super::{seal, setup};
 
 /// A stored data folder, opened for reading.
 pub struct Archive {
@@ -24,7 +25,12 @@ impl Archive {
     /// # Errors
     /// When there is a database that cannot be read.
     pub fn open(data_dir: &Path, clock: Clock) -> Result<Option<Self>, Error> {
-        let store = match Store::open_read_only(data_dir, clock) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(|error| Error::new(crate::ir::ErrorCode::Unknown, format!("no runtime: {error}")))?;
+        let key = || runtime.block_on(seal::find(&Keyring::default(), data_dir));
+        let store = match Store::open_read_only_sealed(data_dir, clock, key) {
             Ok(store) => store,
             Err(StoreError::Missing { .. }) => return Ok(None),
             Err(_) if !data_dir.exists() => return Ok(None),
@@ -34,9 +40,6 @@ impl Archive {
             }
             Err(error) => return Err(error.into()),
         };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .map_err(|error| Error::new(crate::ir::ErrorCode::Unknown, format!("no runtime: {error}")))?;
         let images = Images::at(&data_dir.join(super::undo::FOLDER));
         Ok(Some(Self { store, images, runtime }))
     }

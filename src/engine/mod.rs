@@ -33,6 +33,7 @@ mod provider;
 mod request;
 mod round;
 mod rule;
+mod seal;
 mod session;
 mod setting;
 mod setup;

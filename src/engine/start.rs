@@ -25,6 +25,7 @@ use super::key::Keys;
 use super::lookup::preset_infos;
 use super::provider::{ConfiguredProviders, ProviderSource};
 use super::request::KnownModels;
+use super::seal;
 use super::setup;
 use super::shared::{Shared, unique};
 
@@ -154,16 +155,19 @@ impl Engine {
     /// # Errors
     /// When the store cannot be opened or there are no threads.
     pub fn start(options: EngineOptions) -> Result<Self, StartError> {
-        let opened = match options.storage {
-            Storage::InFolder => Store::open(&options.data_dir, Arc::clone(&options.clock))?,
-            Storage::InMemory => Store::open_in_memory(Arc::clone(&options.clock))?,
-        };
         let runtime = Builder::new_multi_thread()
             .worker_threads(std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4)))
             .thread_name("nod-engine")
             .enable_all()
             .build()
             .map_err(|source| StartError::Threads { source })?;
+        let opened = match options.storage {
+            Storage::InFolder => {
+                let key = || runtime.block_on(seal::find(options.keys.vault(), &options.data_dir));
+                Store::open_sealed(&options.data_dir, Arc::clone(&options.clock), key)?
+            }
+            Storage::InMemory => Store::open_in_memory(Arc::clone(&options.clock))?,
+        };
         Ok(runtime.block_on(Self::prepare(options, opened))?.onto(runtime))
     }
 

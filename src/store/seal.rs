@@ -44,6 +44,11 @@ impl SealKey {
         Ok(Self { bytes, is_new: true })
     }
 
+    /// A key that was kept elsewhere; `is_new` when nothing can have been sealed with it before.
+    pub fn from_bytes(bytes: [u8; BYTES], is_new: bool) -> Self {
+        Self { bytes, is_new }
+    }
+
     /// A key that was kept as text; `None` when the text is none.
     pub fn from_text(text: &str) -> Option<Self> {
         let bytes = hex::decode(text.trim()).ok()?.try_into().ok()?;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
 
-use crate::ir::SessionId;
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin, SessionId};
 use crate::policy::MaskedSecret;
 
 use super::row::{variant, word};
-use super::{Store, StoreError};
+use super::{Store, StoreError, audit};
 
 impl Store {
     /// What was found in a session, by kind and number.
@@ -69,13 +69,20 @@ impl Store {
     /// # Errors
     /// `Missing` when it was never found in the session.
     pub async fn release_secret(&self, session: &SessionId, id: &str, is_released: bool) -> Result<(), StoreError> {
-        let (session, id) = (session.clone(), id.to_owned());
+        let (session, id, seal, now) = (session.clone(), id.to_owned(), self.seal(), self.now());
         self.guard(move |transaction| {
             let changed = transaction.execute(
                 "UPDATE secret SET is_released = ?3 WHERE session = ?1 AND id = ?2",
                 params![session.as_str(), id, is_released],
             )?;
-            if changed == 0 { Err(StoreError::Missing { what: "secret", id }) } else { Ok(()) }
+            if changed == 0 {
+                return Err(StoreError::Missing { what: "secret", id });
+            }
+            // What the person lets go is on record: that they did, never the value nor its hash.
+            let detail = if is_released { "sent as it is" } else { "masked again" };
+            let entry = AuditEntry::new(now, AuditAct::SecretSent, AuditOrigin::Person);
+            let entry = AuditEntry { session: Some(session), detail: detail.to_owned(), ..entry };
+            audit::append(transaction, &seal, &entry)
         })
         .await
     }

@@ -126,6 +126,17 @@ fn a_rule_is_chosen_from_sentences_with_a_dry_run() {
 }
 
 #[test]
+fn a_refusal_for_good_is_chosen_from_sentences_with_a_dry_run() {
+    let mut stage = ready();
+    stage.harness.get_by_label("Deny, and always deny…").click();
+    stage.settle();
+    stage.harness.get_by_label_contains("would have refused 4 of the last 9 calls").click();
+    stage.settle();
+    let scope = question("q", "").denials[1].scope.clone();
+    assert_eq!(answers(&mut stage), [Answer::DenyInSession { scope }]);
+}
+
+#[test]
 fn it_shows_what_the_program_knows_and_labels_the_models_words() {
     let stage = ready();
     let texts = stage.texts().join("\n");

@@ -10,11 +10,13 @@
     reason = "a test may stop at once, says what it wants and nothing more, and compares places exactly"
 )]
 
+mod audit;
 mod chat;
 mod confirm;
 mod markdown;
 mod picture;
 mod provider;
+mod rule;
 mod scene;
 mod settings;
 mod shield;

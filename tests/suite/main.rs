@@ -13,6 +13,7 @@ mod anthropic;
 mod architecture;
 #[cfg(target_os = "linux")]
 mod attack;
+mod audit;
 mod cli;
 mod command;
 #[cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ mod guide;
 mod import;
 mod key;
 mod kill;
+mod kill_point;
 mod openai;
 mod padlock;
 mod patience;

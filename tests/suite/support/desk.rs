@@ -10,8 +10,8 @@ use nod::engine::{
     ConfiguredProviders, Engine, EngineOptions, Inbox, Keys, Place, ProviderSource, Storage, system_clock,
 };
 use nod::ir::{
-    CallId, CallRecord, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State, ThinkingLevel,
-    ToolCall, ToolResult, UnixMs,
+    CallId, CallRecord, CallStatus, Clock, ConfirmMode, Decider, Error, Request, Session, SessionId, State,
+    ThinkingLevel, ToolCall, ToolResult, UnixMs,
 };
 use nod::port::{Answer, Command, ConfirmRequest, Event, Settings, TurnEnd, TurnOptions};
 use nod::provider::Provider;
@@ -343,18 +343,8 @@ impl Desk {
         let session = Session {
             id: self.session.clone(),
             title: "tool".into(),
-            provider: String::new(),
-            model: String::new(),
-            thinking: ThinkingLevel::Auto,
             folders: vec![folder.display().to_string()],
-            mode: ConfirmMode::Changes,
-            is_local_only: false,
-            system_prompt: None,
-            pinned: false,
-            head: None,
-            draft: String::new(),
-            created_at: UnixMs(0),
-            updated_at: UnixMs(0),
+            ..blank_session("")
         };
         let call = ToolCall {
             id: CallId::new(format!("call-{}", self.seen.len())),
@@ -389,4 +379,53 @@ fn start(setup: &Setup, home: &Path, data: &Path) -> (Engine, Inbox) {
     let engine = Engine::start(options).unwrap();
     let inbox = engine.subscribe(Arc::new(|| {}));
     (engine, inbox)
+}
+
+/// A session with nothing in it, in the default mode.
+pub(crate) fn blank_session(id: &str) -> Session {
+    Session {
+        id: SessionId::new(id),
+        title: String::new(),
+        provider: String::new(),
+        model: String::new(),
+        thinking: ThinkingLevel::Auto,
+        folders: Vec::new(),
+        mode: ConfirmMode::Changes,
+        system_prompt: None,
+        pinned: false,
+        is_local_only: false,
+        head: None,
+        draft: String::new(),
+        created_at: UnixMs(0),
+        updated_at: UnixMs(0),
+    }
+}
+
+/// A call of the command line in this state, as the ledger keeps it.
+pub(crate) fn blank_call(session: &str, id: &str, status: CallStatus) -> CallRecord {
+    CallRecord {
+        call: ToolCall {
+            id: CallId::new(id),
+            name: "write_file".into(),
+            args: json!({}),
+            iteration: 0,
+            timestamp: UnixMs(0),
+            raw_args: None,
+            parse_error: None,
+        },
+        session: SessionId::new(session),
+        message: None,
+        status,
+        args_hash: String::new(),
+        target: None,
+        verdict: None,
+        decider: None,
+        grounds: nod::ir::Grounds::default(),
+        reason: None,
+        preview: None,
+        result: None,
+        created_at: UnixMs(0),
+        started_at: (status == CallStatus::Running).then_some(UnixMs(1)),
+        finished_at: None,
+    }
 }
