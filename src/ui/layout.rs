@@ -193,7 +193,8 @@ fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             scene.push(Intent::Open(Panel::Shortcuts));
         }
     }
-    let writes = focused == Some(composer::message_id());
+    // The composer keeps the keyboard although the audit covers it.
+    let writes = focused == Some(composer::message_id()) && scene.state.audit.is_none();
     if !writes && !view.is_composing && view.renaming.is_none() && focused != Some(sidebar::search_id()) {
         escape(ui, scene);
     }

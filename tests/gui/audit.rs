@@ -44,6 +44,8 @@ fn it_is_found_in_the_palette_and_closes_with_escape() {
     let mut stage = Stage::open();
     stage.harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::K);
     stage.settle();
+    stage.harness.event(egui::Event::Text("who decided".to_owned()));
+    stage.settle();
     stage.harness.get_by_label("Audit: who decided what").click();
     stage.settle();
     assert!(stage.harness.query_by_label("Audit").is_some());

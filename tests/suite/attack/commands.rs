@@ -167,7 +167,7 @@ fn no_program_is_waved_through_for_its_name_whatever_the_mode_and_the_rules() {
     ] {
         cases.push(command("3.11.7", line).mode(ConfirmMode::Automatic).asked().also(|_, ran| {
             assert!(ran.question().reasons.contains(&AskReason::Command));
-            let is_exact = |scope: &RuleScope| matches!(scope, RuleScope::ExactCall { .. });
+            let is_exact = |scope: &RuleScope| matches!(scope, RuleScope::IdenticalPlan { .. });
             assert!(ran.question().rule_proposals.iter().all(is_exact), "{:?}", ran.question().rule_proposals);
         }));
     }
