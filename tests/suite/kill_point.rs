@@ -103,6 +103,7 @@ fn call(place: &Path, tool: &str, engine: &Engine, inbox: &Inbox) -> ToolResult 
         timestamp: UnixMs(0),
         raw_args: Some(arguments(tool).to_string()),
         parse_error: None,
+        marks: Vec::new(),
     };
     engine.send(Command::RunTool { session: Box::new(session), call, options: TurnOptions::default() }).unwrap();
     loop {

@@ -412,6 +412,7 @@ pub(crate) fn blank_call(session: &str, id: &str, status: CallStatus) -> CallRec
             timestamp: UnixMs(0),
             raw_args: None,
             parse_error: None,
+            marks: Vec::new(),
         },
         session: SessionId::new(session),
         message: None,
