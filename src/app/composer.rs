@@ -118,6 +118,11 @@ impl Composer {
         self.text.trim().is_empty() && self.attachments.is_empty()
     }
 
+    /// Whether an image is attached.
+    pub fn has_image(&self) -> bool {
+        self.attachments.iter().any(|attachment| matches!(attachment, Attachment::Image(_)))
+    }
+
     /// Replaces the text, with the cursor at its end.
     pub fn set_text(&mut self, text: String) {
         self.cursor = text.len();

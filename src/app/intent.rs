@@ -202,6 +202,8 @@ pub enum Intent {
         value: Value,
     },
     ResetSetting(&'static str),
+    /// Shows the open chat's last request as it left.
+    ShowSent,
     /// Opens the form for a new provider of this preset.
     BeginProvider(String),
     /// Opens a provider's details, or closes the form and all details.
@@ -301,6 +303,8 @@ pub enum Panel {
     History,
     /// The model picker.
     Models,
+    /// The last request as it left.
+    Sent,
 }
 
 /// A page of the settings.

@@ -116,6 +116,24 @@ pub fn lacks_key(record: &ProviderRecord, preset: Option<&PresetInfo>) -> bool {
     record.key == KeyPlace::Nowhere && preset.is_some_and(|preset| preset.needs_key)
 }
 
+/// Longest line of a request that is shown, in characters.
+const LONGEST_LINE: usize = 160;
+
+/// A text in lines that can be drawn one by one, however long it is.
+pub(super) fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let mut rest = line;
+        while let Some((at, _)) = rest.char_indices().nth(LONGEST_LINE) {
+            let (head, tail) = rest.split_at(at);
+            lines.push(head.to_owned());
+            rest = tail;
+        }
+        lines.push(rest.to_owned());
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

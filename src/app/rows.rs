@@ -1,6 +1,6 @@
 //! Short-lived view data: what a list draws, made from the state when it is drawn. Texts are keys; no sentence is built here.
 
-use crate::ir::{Error, Session, SessionId, Support, UnixMs};
+use crate::ir::{Cost, Error, Session, SessionId, Support, UnixMs};
 use crate::port::ModelsState;
 
 use super::models::{GUIDE, OLLAMA};
@@ -128,6 +128,35 @@ pub fn context_gauge(state: &AppState) -> Option<ContextGauge> {
     Some(ContextGauge { used_tokens: used, window_tokens })
 }
 
+/// What the shown branch cost, by currency, as far as prices were known.
+pub fn session_costs(state: &AppState) -> Vec<Cost> {
+    let mut costs: Vec<Cost> = Vec::new();
+    let Some(view) = state.shown() else { return costs };
+    for cost in view.branch().filter_map(|record| record.answer.as_ref()?.cost.as_ref()) {
+        match costs.iter_mut().find(|known| known.currency == cost.currency) {
+            Some(known) => known.amount += cost.amount,
+            None => costs.push(cost.clone()),
+        }
+    }
+    costs
+}
+
+/// An amount of money for a person: small ones with the digits that matter.
+pub fn money(cost: &Cost) -> String {
+    let sign = match cost.currency.as_str() {
+        "USD" => "$",
+        "EUR" => "€",
+        "CNY" => "¥",
+        _ => "",
+    };
+    let digits = if cost.amount >= 1.0 { 2 } else { 4 };
+    if sign.is_empty() {
+        format!("{:.digits$} {}", cost.amount, cost.currency)
+    } else {
+        format!("{sign}{:.digits$}", cost.amount)
+    }
+}
+
 /// One row of the model picker.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelRow {
@@ -237,6 +266,7 @@ pub fn palette_rows(state: &AppState, now: UnixMs) -> Vec<PaletteRow> {
     if let Some(session) = state.current() {
         let id = session.id.clone();
         action("action-edit-last", "↑", Intent::EditLast);
+        action("action-show-sent", "", Intent::ShowSent);
         action("action-fork", "", Intent::ForkSession(id.clone()));
         let pin = if session.pinned { "action-unpin" } else { "action-pin" };
         action(pin, "", Intent::PinSession { session: id.clone(), pinned: !session.pinned });

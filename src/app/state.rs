@@ -11,7 +11,7 @@ use super::composer::Composer;
 use super::confirm::Confirms;
 use super::models::{Models, OLLAMA};
 use super::path::PathEntry;
-use super::provider::ProviderDesk;
+use super::provider::{ProviderDesk, wrapped};
 use super::search::Search;
 use super::toast::{Toasts, Tone};
 use super::{AuditView, FaultChoice, HostAction, Intent, Panel, SessionView, SettingsPage};
@@ -48,6 +48,8 @@ pub struct AppState {
     /// The providers that can be set up.
     pub presets: Vec<PresetInfo>,
     pub desk: ProviderDesk,
+    /// The open chat's last request, in lines of bearable length.
+    pub sent: Vec<String>,
     pub search: Search,
     pub toasts: Toasts,
     pub path: Option<PathEntry>,
@@ -275,6 +277,12 @@ impl AppState {
                 Command::RefreshModels { provider }.into()
             }
             Event::KeyKept { provider, problem } => self.key_kept(provider, problem, now),
+            Event::SentShown { session, text } => {
+                if self.selected.as_ref() == Some(&session) {
+                    self.sent = wrapped(&text);
+                }
+                Reaction::none()
+            }
             Event::ProviderTested(found) => {
                 self.models.tested(*found);
                 Reaction::none()
@@ -473,6 +481,11 @@ impl AppState {
             Intent::SetSetting { key, value } => self.set_setting(key, value, now),
             Intent::BeginProvider(preset) => self.begin_provider(&preset),
             Intent::OpenProvider(id) => self.open_provider(id),
+            Intent::ShowSent => {
+                self.sent.clear();
+                self.panel = Some(Panel::Sent);
+                self.with_selected(Command::ShowSent)
+            }
             Intent::PutProvider { record, key } => self.put_provider(*record, key),
             Intent::RemoveProvider(id) => self.remove_provider(id),
             Intent::SetProviderKey { provider, key } => {

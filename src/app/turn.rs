@@ -41,6 +41,10 @@ impl AppState {
             self.toasts.say(Tone::Warn, "notice-choose-model", Vec::new(), now);
             return Reaction::none();
         }
+        if self.is_blind() && self.composer().is_some_and(super::composer::Composer::has_image) {
+            self.toasts.say(Tone::Warn, "notice-no-vision", Vec::new(), now);
+            return Reaction::none();
+        }
         let Some(composer) = self.composers.get_mut(&session) else { return Reaction::none() };
         let editing = composer.editing.clone();
         let (text, images) = composer.take_for_sending();

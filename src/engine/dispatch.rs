@@ -23,7 +23,7 @@ use super::model::Pulls;
 use super::shared::Shared;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
-use super::{audit, complete, confinement, connection, export, model, rule, session, setting, setup, shield, undo};
+use super::{audit, complete, confinement, connection, export, model, rule, sent, session, setting, setup, shield, undo};
 
 /// Messages of one session that may wait for the running turn.
 const QUEUE: usize = 32;
@@ -210,6 +210,17 @@ impl Dispatcher {
             }
             Command::SetLocalOnly { session, is_local_only } => {
                 self.transcript(&session).set_local_only(is_local_only).await
+            }
+            Command::ShowSent(session) => {
+                let last = self.transcript(&session).last_request();
+                self.errand(async move {
+                    let laid_out =
+                        tokio::task::spawn_blocking(move || last.as_ref().map(sent::text).unwrap_or_default());
+                    let text = laid_out.await.unwrap_or_default();
+                    shared.publish(Event::SentShown { session, text }).await;
+                    Ok(())
+                });
+                Ok(())
             }
             Command::ShowModels => {
                 model::begin(&shared).await;

@@ -34,6 +34,7 @@ mod request;
 mod round;
 mod rule;
 mod seal;
+mod sent;
 mod session;
 mod setting;
 mod setup;

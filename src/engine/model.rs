@@ -10,7 +10,7 @@ use crate::ir::{Error, ErrorCode};
 use crate::port::{Event, ModelsState};
 use crate::provider::PullProgress;
 
-use super::provider::Place;
+use super::provider::{Place, price_of};
 use super::shared::Shared;
 
 /// Asks one provider, or all, for their models.
@@ -29,6 +29,12 @@ async fn list(shared: &Shared, id: String) {
         Ok(provider) => provider.list_models().await.map_or_else(ModelsState::Failed, ModelsState::Ready),
         Err(error) => ModelsState::Failed(error),
     };
+    let mut state = state;
+    if let ModelsState::Ready(models) = &mut state {
+        for model in models.iter_mut().filter(|model| model.pricing.is_none()) {
+            model.pricing = price_of(&shared.settings(), &id, &model.id);
+        }
+    }
     if let ModelsState::Ready(models) = &state
         && let Err(error) = shared.store.keep_provider_models(&id, models).await
     {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ir::{Contact, SessionId};
 use crate::port::Event;
-use crate::provider::http::{Reach, Traffic};
+use crate::provider::http::{Reach, SentRequest, Traffic};
 
 use super::shared::Shared;
 
@@ -19,16 +19,28 @@ pub(super) struct SessionTraffic {
     is_local_only: AtomicBool,
     /// What is not in the store yet, by host.
     unsaved: Mutex<BTreeMap<String, Contact>>,
+    last_request: Mutex<Option<SentRequest>>,
 }
 
 impl SessionTraffic {
     pub(super) fn new(shared: Arc<Shared>, session: SessionId) -> Self {
-        Self { shared, session, is_local_only: AtomicBool::new(true), unsaved: Mutex::default() }
+        Self {
+            shared,
+            session,
+            is_local_only: AtomicBool::new(true),
+            unsaved: Mutex::default(),
+            last_request: Mutex::default(),
+        }
     }
 
     /// Closes or opens the padlock. Counts for the very next request.
     pub(super) fn lock(&self, is_local_only: bool) {
         self.is_local_only.store(is_local_only, Ordering::SeqCst);
+    }
+
+    /// The last request with a body, until the engine ends.
+    pub(super) fn last_request(&self) -> Option<SentRequest> {
+        self.last_request.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Keeps what came to pass and reports the hosts.
@@ -78,6 +90,10 @@ impl Traffic for SessionTraffic {
 
     fn sent(&self, host: &str, bytes: u64) {
         self.note(host, |contact| contact.sent_bytes += bytes);
+    }
+
+    fn leaves(&self, request: SentRequest) {
+        *self.last_request.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
     }
 
     fn received(&self, host: &str, bytes: u64) {

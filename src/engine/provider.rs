@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::ir::{Clock, Error, ErrorCode, KeyPlace, ProviderRecord};
+use crate::ir::{Clock, Error, ErrorCode, KeyPlace, Pricing, ProviderRecord};
 use crate::port::Settings;
 use crate::provider::http::Network;
 use crate::provider::{
-    KeyUse, Preset, Provider, ProviderConfig, ProviderKind, SecretKey, address, catalog, connect, preset,
+    KeyUse, Preset, Provider, ProviderConfig, ProviderKind, SecretKey, address, catalog, connect, preset, price,
 };
 
 use super::key::Keys;
@@ -241,4 +241,10 @@ pub(super) fn with_variables(mut records: Vec<ProviderRecord>) -> Vec<ProviderRe
         }
     }
     records
+}
+
+/// What a provider's model costs: as the person says, else as is known of the vendor.
+pub(super) fn price_of(settings: &Settings, id: &str, model: &str) -> Option<Pricing> {
+    let own = settings.models.prices.get(&format!("{id}/{model}")).cloned();
+    own.or_else(|| price::known(look_up(id, settings).ok()?.1.id, model))
 }

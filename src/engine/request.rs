@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::agent::{PromptParts, estimate_request, history_for_model, system_prompt};
 use crate::ir::{
-    Constraints, Error, ErrorCode, GenerationParams, ModelInfo, Request, RequestId, RequestMeta, Session, Support,
-    ToolDef,
+    Constraints, Error, ErrorCode, GenerationParams, MessageRecord, ModelInfo, Request, RequestId, RequestMeta, Role,
+    Session, Support, ToolDef,
 };
 use crate::port::{Event, Fallback, Settings, TurnOptions};
 
@@ -48,7 +48,12 @@ pub(super) async fn prepare(
         Err(error) => return Ok(Err(error)),
     };
     let info = shared.models.info(&answerer, place.base_url.unwrap_or_default()).await;
-    let branch = shared.store.branch(&session.id).await?;
+    let mut branch = shared.store.branch(&session.id).await?;
+    if info.as_ref().is_some_and(|info| info.supports_images == Support::No)
+        && let Err(error) = leave_images_out(&mut branch, &session.model)
+    {
+        return Ok(Err(error.from_provider(&session.provider)));
+    }
     let language = shared.language();
     let fallback = fallback(shared, options, &settings).await;
     let elsewhere = [Some(&answerer), fallback.as_ref()].into_iter().flatten();
@@ -100,6 +105,21 @@ pub(super) async fn prepare(
     shared.publish(measured).await;
     let request = Outgoing::new(request, masked, session.is_local_only);
     Ok(Ok(Prepared { request, answerer, fallback }))
+}
+
+/// For a model that sees no images: earlier ones are left out; a new one is refused, because the question is about it.
+fn leave_images_out(branch: &mut [MessageRecord], model: &str) -> Result<(), Error> {
+    let newest = branch.iter().rev().find(|record| record.message.role == Role::User);
+    if newest.is_some_and(|record| record.message.images.as_ref().is_some_and(|images| !images.is_empty())) {
+        let words = format!("{model} cannot see images. Choose a model that can, or leave the image out.");
+        let mut error = Error::new(ErrorCode::InvalidResponse, words);
+        error.provider_code = Some("no_vision".into());
+        return Err(error);
+    }
+    for record in branch {
+        record.message.images = None;
+    }
+    Ok(())
 }
 
 /// The tools that a model may be told of.

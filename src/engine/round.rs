@@ -20,6 +20,7 @@ use crate::provider::retry::{Decision, Shown, decide, learnt_window};
 use crate::store::{Delta, StoreError};
 
 use super::fault::Fault;
+use super::provider::price_of;
 use super::shared::{Shared, unique};
 use super::shield::Outgoing;
 use super::transcript::Transcript;
@@ -146,10 +147,13 @@ impl Round {
     fn meta(&self, response: Option<&Response>, finish_reason: FinishReason) -> AnswerMeta {
         let now = self.parts.shared.now();
         let answerer = &self.parts.answerer;
+        let usage = response.map_or_else(|| self.attempt.sum.usage.unwrap_or_default(), |response| response.usage);
+        let price = price_of(&self.parts.shared.settings(), answerer.provider.provider_id(), &answerer.model);
         AnswerMeta {
+            cost: price.map(|price| price.cost(&usage)),
             provider: response.map_or_else(|| answerer.provider.provider_id().to_owned(), |r| r.meta.provider.clone()),
             model: response.map_or_else(|| answerer.model.clone(), |r| r.meta.model.clone()),
-            usage: response.map_or_else(|| self.attempt.sum.usage.unwrap_or_default(), |r| r.usage),
+            usage,
             perf: response.and_then(|r| r.meta.perf_stats.clone()),
             latency_ms: now.since(self.sent_at),
             first_token_ms: self.first_token_at.map(|at| at.since(self.sent_at)),

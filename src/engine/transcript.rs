@@ -10,6 +10,7 @@ use tokio::sync::{Mutex as OrderLock, watch};
 
 use crate::ir::{AuditEntry, CallRecord, MessageId, MessageRecord, Session, SessionId, State, StreamBody, StreamEvent};
 use crate::port::Event;
+use crate::provider::http::SentRequest;
 use crate::store::{Delta, StoreError};
 use crate::workspace::Identity;
 
@@ -194,6 +195,11 @@ impl Transcript {
         let contacts = store.contacts(&self.id).await?;
         self.shared.publish(Event::ContactsChanged { session: self.id.clone(), contacts }).await;
         super::undo::list(&self.shared, &self.id).await
+    }
+
+    /// The last request that left on behalf of the session.
+    pub(super) fn last_request(&self) -> Option<SentRequest> {
+        self.traffic.last_request()
     }
 
     /// What the session does on the network. Its padlock is as it is stored; closed, where that cannot be known.

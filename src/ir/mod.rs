@@ -37,7 +37,7 @@ pub use error::{Error, ErrorCode};
 pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UndoId, UnixMs};
 pub use memory::{MemoryItem, MemorySource, MemoryType};
 pub use message::{Image, ImageDetail, Message, Role};
-pub use model::{ModelInfo, Pricing, Support};
+pub use model::{Cost, ModelInfo, Pricing, Support};
 pub use preview::{CommandPreview, DiffLine, DiffTag, Preview, TreeEntry};
 pub use provider::{KeyPlace, NoProxy, ProviderRecord, Proxy};
 pub use record::{AnswerMeta, CallRecord, CallStatus, Decider, Grounds, MessageRecord, MessageStatus, Verdict};

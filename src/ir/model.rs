@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::TokenUsage;
+
 /// One model that a provider offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -45,6 +47,25 @@ pub struct Pricing {
     pub currency: String,
 }
 
+impl Pricing {
+    /// What these tokens cost.
+    pub fn cost(&self, usage: &TokenUsage) -> Cost {
+        let cached = usage.cache_hit_tokens.unwrap_or(0).min(usage.input_tokens);
+        let cached_price = self.cached_input_per_million.unwrap_or(self.input_per_million);
+        let input = (usage.input_tokens - cached) as f64 * self.input_per_million + cached as f64 * cached_price;
+        let output = usage.output_tokens as f64 * self.output_per_million;
+        Cost { amount: (input + output) / 1e6, currency: self.currency.clone() }
+    }
+}
+
+/// An amount of money.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    pub amount: f64,
+    /// ISO 4217.
+    pub currency: String,
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -68,5 +89,24 @@ mod tests {
             "pricing": {"inputPerMillion": 0.25, "outputPerMillion": 1.0, "currency": "USD"},
         }));
         assert_eq!(model.supports_tool_calling, Support::Unknown);
+    }
+
+    #[test]
+    fn cached_input_costs_what_the_price_says_of_it() {
+        let usage = TokenUsage {
+            input_tokens: 1_000_000,
+            output_tokens: 500_000,
+            cache_hit_tokens: Some(400_000),
+            ..TokenUsage::default()
+        };
+        let mut price = Pricing {
+            input_per_million: 2.0,
+            output_per_million: 8.0,
+            cached_input_per_million: Some(0.5),
+            currency: "USD".into(),
+        };
+        assert_eq!(price.cost(&usage), Cost { amount: 5.4, currency: "USD".into() });
+        price.cached_input_per_million = None;
+        assert_eq!(price.cost(&usage), Cost { amount: 6.0, currency: "USD".into() });
     }
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallId, Error, FinishReason, Message, MessageId, PerfStats, Preview, RuleId, SessionId, Tier, TokenUsage, ToolCall,
-    ToolResult, UnixMs,
+    CallId, Cost, Error, FinishReason, Message, MessageId, PerfStats, Preview, RuleId, SessionId, Tier, TokenUsage,
+    ToolCall, ToolResult, UnixMs,
 };
 
 /// A message of a session with its place in the tree of branches.
@@ -65,6 +65,9 @@ pub struct AnswerMeta {
     pub thinking_ms: Option<u64>,
     /// Why it ended.
     pub finish_reason: FinishReason,
+    /// What it cost, where the price was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
 }
 
 /// One row of the ledger: a call and all that is known of it.

@@ -88,6 +88,8 @@ pub enum Command {
     ReleaseSecret { session: SessionId, secret: String, is_released: bool },
     /// Closes or opens the padlock: nothing leaves this machine → `SessionChanged`.
     SetLocalOnly { session: SessionId, is_local_only: bool },
+    /// The session's last request, as it left → `SentShown`.
+    ShowSent(SessionId),
     /// The models as a window begins with them: the last lists, fresh ones where there is none → `ModelsChanged`.
     ShowModels,
     /// The models of one provider, or of all (`None`) → `ModelsChanged`.

@@ -100,6 +100,8 @@ pub enum Event {
     SettingsChanged(Box<Settings>),
     /// A key was taken; `problem` says why it could not go into the keyring and is kept for this run only.
     KeyKept { provider: String, problem: Option<String> },
+    /// The session's last request as it left, with keys and secrets masked; empty when none left since the start.
+    SentShown { session: SessionId, text: String },
     /// What was found when a provider's connection was looked at.
     ProviderTested(Box<Diagnosis>),
     /// What a search found.

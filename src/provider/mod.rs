@@ -11,6 +11,7 @@ pub mod framing;
 pub mod history;
 pub mod http;
 pub mod preset;
+pub mod price;
 pub mod probe;
 pub mod reader;
 pub mod repair;

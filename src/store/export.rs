@@ -205,6 +205,7 @@ mod tests {
             first_token_ms: Some(3),
             thinking_ms: None,
             finish_reason: FinishReason::ToolCalls,
+            cost: None,
         });
         store.append_message(&answer).await.unwrap();
         let mut done = call("s", "c", Some("a"), CallStatus::Succeeded);

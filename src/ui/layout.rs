@@ -100,6 +100,7 @@ fn loading(ui: &mut Ui, scene: &Scene<'_>) {
 fn overlays(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     palette::show(ui, scene, view);
     shortcuts::show(ui, scene);
+    crate::ui::modal::sent::show(ui, scene);
     modal::path::show(ui, scene, view);
     modal::undo::show(ui, scene, view);
     modal::link::show(ui, scene);
@@ -116,7 +117,7 @@ fn has_modal(scene: &Scene<'_>) -> bool {
         || state.undo.is_some()
         || state.path.is_some()
         || state.closing == Closing::Asked
-        || matches!(state.panel, Some(Panel::Palette | Panel::Shortcuts))
+        || matches!(state.panel, Some(Panel::Palette | Panel::Shortcuts | Panel::Sent))
 }
 
 /// The keyboard goes back to where it was when the last modal closes.

@@ -123,7 +123,7 @@ settings-price-output = Out
 settings-price-currency = Currency
 settings-price-save = Save
 settings-price-reset = Usual price
-settings-price-note = Prices are what was published on the date in About; the provider’s bill is what counts.
+settings-price-note = Prices are what was published on 1 October 2025; the provider’s bill is what counts.
 settings-fallback = If it fails, use
 settings-fallback-help = You are told when this happens.
 settings-fallback-none = nobody
@@ -142,3 +142,14 @@ settings-connect-timeout = Most seconds for a connection
 settings-first-byte-timeout = Most seconds until an answer begins
 settings-idle-timeout = Most seconds that an answer may pause
 settings-timeout-help = 0: what is usual for where the server is.
+
+## What was sent, cost, images
+sent-title = What was sent
+sent-line = The last request of this chat, as it left. Keys are not shown, secrets are masked, images are shortened.
+sent-nothing = Nothing was sent from this chat since Nod started.
+sent-copy = Copy
+sent-close = Close
+action-show-sent = Show what was sent
+top-cost = Cost so far: about { $cost }
+meta-first-token = First word after { $duration }
+notice-no-vision = This model cannot see images. Choose one that can, or remove the image; what you typed is still there.

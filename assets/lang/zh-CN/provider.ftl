@@ -123,7 +123,7 @@ settings-price-output = 输出
 settings-price-currency = 货币
 settings-price-save = 保存
 settings-price-reset = 常用价格
-settings-price-note = 价格以“关于”中所示日期的公开价为准；实际以服务商账单为准。
+settings-price-note = 价格以2025 年 10 月 1 日的公开价为准；实际以服务商账单为准。
 settings-fallback = 失败时改用
 settings-fallback-help = 发生时会通知你。
 settings-fallback-none = 不使用
@@ -142,3 +142,14 @@ settings-connect-timeout = 建立连接最多等待的秒数
 settings-first-byte-timeout = 开始回答前最多等待的秒数
 settings-idle-timeout = 回答中最多停顿的秒数
 settings-timeout-help = 0：按服务器所在位置采用常用值。
+
+## 发送的内容、费用、图片
+sent-title = 发送的内容
+sent-line = 本对话最近一次请求的原样。密钥不显示，机密已遮盖，图片已缩短。
+sent-nothing = Nod 启动以来，本对话还没有发送过内容。
+sent-copy = 复制
+sent-close = 关闭
+action-show-sent = 查看发送的内容
+top-cost = 目前费用：约 { $cost }
+meta-first-token = { $duration }后出现第一个词
+notice-no-vision = 这个模型看不了图片。请换一个能看图的模型，或移除图片；你输入的内容还在。

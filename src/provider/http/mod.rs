@@ -23,7 +23,7 @@ pub use address::{Address, Reach, base_address};
 pub use network::Network;
 pub use problem::{HttpError, HttpProblem};
 pub use reply::{Reply, TimeLimits};
-pub use traffic::{Traffic, current as current_traffic, on_behalf_of};
+pub use traffic::{SentRequest, Traffic, current as current_traffic, on_behalf_of};
 
 use address::{GuardedResolver, origin_of};
 use problem::{chain, problem_of};
@@ -137,7 +137,20 @@ impl Http {
     /// When there is no answer; an answer of any status is a reply.
     pub async fn post_json(&self, path: &str, body: Vec<u8>, limits: TimeLimits) -> Result<Reply, HttpError> {
         let url = self.url(path)?;
+        self.owner.now().leaves(|| SentRequest {
+            url: url.to_string(),
+            headers: self.shown_headers(),
+            body: body.clone(),
+        });
         self.send(self.client.post(url).header(CONTENT_TYPE, "application/json").body(body), limits).await
+    }
+
+    /// The headers as they may be shown.
+    fn shown_headers(&self) -> Vec<(String, String)> {
+        let shown = |value: &reqwest::header::HeaderValue| {
+            if value.is_sensitive() { "…".to_owned() } else { String::from_utf8_lossy(value.as_bytes()).into_owned() }
+        };
+        self.headers.iter().map(|(name, value)| (name.to_string(), shown(value))).collect()
     }
 
     fn url(&self, path: &str) -> Result<Url, HttpError> {

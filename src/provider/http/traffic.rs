@@ -19,6 +19,20 @@ pub trait Traffic: Send + Sync {
 
     /// So many bytes of an answer came from the host.
     fn received(&self, host: &str, bytes: u64);
+
+    /// This request is about to leave.
+    fn leaves(&self, _request: SentRequest) {}
+}
+
+/// A request with a body, as it left, for whoever wants to see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentRequest {
+    /// The whole address.
+    pub url: String,
+    /// Names and values; a key's value is `…`.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
 }
 
 tokio::task_local! {
@@ -52,6 +66,12 @@ impl Owner {
 
     pub(super) fn admits(&self, address: &Address) -> bool {
         self.0.as_ref().is_none_or(|traffic| traffic.admits(host_of(address), address.reach()))
+    }
+
+    pub(super) fn leaves(&self, request: impl FnOnce() -> SentRequest) {
+        if let Some(traffic) = &self.0 {
+            traffic.leaves(request());
+        }
     }
 
     pub(super) fn sent(&self, host: &str, bytes: usize) {

@@ -5,6 +5,7 @@ pub mod confirm;
 pub mod link;
 pub mod path;
 pub mod preview;
+pub mod sent;
 pub mod undo;
 
 use egui::{CornerRadius, Frame, Id, Margin, Modal, ModalResponse, Stroke, Ui, vec2};

@@ -3,7 +3,7 @@
 use egui::{Align, Frame, Layout, Margin, Panel as EguiPanel, RichText, Ui, UiBuilder, vec2};
 
 use crate::app::models::GUIDE;
-use crate::app::rows::{context_gauge, grouped_number, short_path};
+use crate::app::rows::{context_gauge, grouped_number, money, session_costs, short_path};
 use crate::app::{Intent, Panel, PathPurpose};
 use crate::ir::ThinkingLevel;
 use crate::lang::Arg;
@@ -105,6 +105,13 @@ fn gauge(ui: &mut Ui, scene: &Scene<'_>) {
             ("window", Arg::from(grouped_number(gauge.window_tokens))),
         ],
     );
+    let costs: Vec<String> = session_costs(scene.state).iter().map(money).collect();
+    let words = if costs.is_empty() {
+        words
+    } else {
+        let cost = scene.lang.format("top-cost", &[("cost", Arg::from(costs.join(" + ")))]);
+        format!("{words}\n{cost}")
+    };
     ui.add(Chip::new(&percent).gauge(ratio).warning(ratio > 0.8).name(&words)).on_hover_text(words.as_str());
 }
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use egui::{Align2, CornerRadius, Id, Rect, Role, Sense, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, CornerRadius, Id, Rect, Response, Role, Sense, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::item;
 use super::list::List;
+use crate::app::rows::money;
 use crate::app::{Intent, TurnNote};
 use crate::ir::{MessageId, MessageRecord, MessageStatus, UndoDirection, UndoScope};
 use crate::lang::Lang;
@@ -87,11 +88,12 @@ pub(super) fn draw_versions(
     }
 }
 
-fn fact(ui: &mut Ui, theme: &Theme, text: &str) {
+fn fact(ui: &mut Ui, theme: &Theme, text: &str) -> Response {
     let galley = line_of_text(ui, theme, text, Type::Meta, theme.colors.dim, ui.available_width().max(40.0));
     let (rect, response) = ui.allocate_exact_size(galley.size(), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
     ui.painter().galley(rect.min, galley, theme.colors.dim);
+    response
 }
 
 /// Model, tokens, speed, time; then the actions.
@@ -118,7 +120,14 @@ pub(super) fn draw_meta(list: &mut List<'_>, id: &MessageId, rect: Rect, intents
         if let Some(speed) = speed {
             fact(&mut ui, theme, &lang.format("meta-speed", &[("speed", format!("{speed:.0}").into())]));
         }
-        fact(&mut ui, theme, &quantity::duration(lang, answer.latency_ms));
+        if let Some(cost) = &answer.cost {
+            fact(&mut ui, theme, &money(cost));
+        }
+        let took = fact(&mut ui, theme, &quantity::duration(lang, answer.latency_ms));
+        if let Some(first) = answer.first_token_ms {
+            let first = quantity::duration(lang, first);
+            took.on_hover_text(lang.format("meta-first-token", &[("duration", first.into())]));
+        }
     }
     ui.spacing_mut().item_spacing.x = 2.0;
     draw_versions(&mut ui, theme, lang, record, intents);
@@ -144,6 +153,9 @@ pub(super) fn draw_meta(list: &mut List<'_>, id: &MessageId, rect: Rect, intents
         menu(&more, 200.0, |ui| {
             if ui.add(MenuRow::new(lang.text("copy-markdown")).icon(Icon::Code)).clicked() {
                 intents.push(Intent::CopyText(record.message.content.clone()));
+            }
+            if ui.add(MenuRow::new(lang.text("action-show-sent")).icon(Icon::FileText)).clicked() {
+                intents.push(Intent::ShowSent);
             }
             if ui.add(MenuRow::new(lang.text("message-fork")).icon(Icon::GitFork)).clicked() {
                 intents.push(Intent::ForkHere(id.clone()));

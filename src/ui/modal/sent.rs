@@ -1,0 +1,60 @@
+//! The last request of the open chat, as it left: for a person who wants to know what a model was told.
+
+use egui::{Label, Margin, ScrollArea, TextWrapMode, Ui, vec2};
+
+use crate::app::{Intent, Panel};
+use crate::ui::icon::Icon;
+use crate::ui::scene::{Scene, take_key};
+use crate::ui::theme::Type;
+use crate::ui::widget::Button;
+
+/// Draws it while it is open.
+pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
+    if scene.state.panel != Some(Panel::Sent) {
+        return;
+    }
+    let theme = scene.theme;
+    let lang = scene.lang;
+    let lines: &[String] = &scene.state.sent;
+    let mut intent = None;
+    let shown = super::show(ui, theme, "sent", 820.0, |ui| {
+        super::head(ui, theme, lang.text("sent-title"), lang.text("sent-line"));
+        let height = (ui.ctx().content_rect().height() - 220.0).clamp(160.0, 560.0);
+        let row = theme.line_height(Type::Mono);
+        egui::Frame::NONE.inner_margin(Margin { left: 20, right: 12, top: 0, bottom: 12 }).show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
+            if lines.is_empty() {
+                ui.label(theme.rich(lang.text("sent-nothing"), Type::Control, theme.colors.dim));
+            }
+            ScrollArea::both().max_height(height).auto_shrink([false, true]).show_rows(
+                ui,
+                row,
+                lines.len(),
+                |ui, rows| {
+                    for line in lines.get(rows).unwrap_or_default() {
+                        let text = theme.rich(line, Type::Mono, theme.colors.text);
+                        ui.add(Label::new(text).wrap_mode(TextWrapMode::Extend));
+                    }
+                },
+            );
+        });
+        super::foot(ui, theme, |ui| {
+            if ui.add(Button::secondary(lang.text("sent-close"))).clicked()
+                || take_key(ui, egui::Modifiers::NONE, egui::Key::Escape)
+            {
+                intent = Some(Intent::ClosePanel);
+            }
+            let copy = Button::ghost(lang.text("sent-copy")).icon(Icon::Copy).disabled(lines.is_empty());
+            if ui.add(copy).clicked() {
+                intent = Some(Intent::CopyText(lines.join("\n")));
+            }
+        });
+    });
+    if shown.should_close() {
+        intent = Some(Intent::ClosePanel);
+    }
+    if let Some(intent) = intent {
+        scene.push(intent);
+    }
+}
