@@ -23,7 +23,9 @@ use super::model::Pulls;
 use super::shared::Shared;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
-use super::{audit, complete, confinement, connection, export, model, rule, sent, session, setting, setup, shield, undo};
+use super::{
+    audit, complete, confinement, connection, export, model, rule, sent, session, setting, setup, shield, undo,
+};
 
 /// Messages of one session that may wait for the running turn.
 const QUEUE: usize = 32;
