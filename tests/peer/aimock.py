@@ -43,7 +43,7 @@ def start(node: str, llmock: str) -> tuple[subprocess.Popen, str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     words = [node, llmock, "-h", "127.0.0.1", "-p", str(port), "-f", str(FIXTURES), "-l", "5", "-c", "7"]
-    server = subprocess.Popen(words + ["--log-level", "warn"], stdin=subprocess.DEVNULL)
+    server = subprocess.Popen(words + ["--log-level", "silent"], stdin=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
