@@ -462,7 +462,7 @@ impl Dispatcher {
         let guard = EndGuard { ended: self.ended.clone(), session: Some(id.clone()) };
         let task = tokio::task::spawn(async move {
             let session = caller.transcript.id().clone();
-            let outcome = gate::pass(caller, call, cancel).await;
+            let outcome = Box::pin(gate::pass(caller, call, cancel)).await;
             let (call, result) = (Box::new(outcome.row), Box::new(outcome.result));
             guard.end(None, Event::ToolEnded { session, call, result }).await;
         });

@@ -318,7 +318,7 @@ impl Turn {
             let cancel = stops.add(&call.id, &self.stop);
             tasks.spawn(async move {
                 let id = call.id.clone();
-                let outcome = gate::pass(caller, call, cancel).await;
+                let outcome = Box::pin(gate::pass(caller, call, cancel)).await;
                 stops.remove(&id);
                 outcome
             });
