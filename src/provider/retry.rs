@@ -59,6 +59,9 @@ pub struct Refusal<'a> {
     pub headers: &'a RetryHeaders,
 }
 
+/// How servers say inside a stream that they are overloaded.
+const BUSY_WORDS: &[&str] = &["overloaded", "server busy", "capacity"];
+
 /// What a refusal means, whichever server it came from. The adapter adds its name and, where it knows more, better words.
 pub fn classify(refusal: Refusal<'_>, now: UnixMs) -> Error {
     let text = refusal.text.to_lowercase();
@@ -110,7 +113,7 @@ pub fn classify(refusal: Refusal<'_>, now: UnixMs) -> Error {
         502 | 503 | 529 => (ErrorCode::ModelOverloaded, true, "The server is overloaded. Try again in a moment"),
         409 | 500.. => (ErrorCode::Unknown, true, "The server failed"),
         // An error inside a stream that had begun well.
-        200..=299 if says(&["overloaded", "server busy", "capacity"]) => {
+        200..=299 if says(BUSY_WORDS) => {
             (ErrorCode::ModelOverloaded, true, "The server is overloaded. Try again in a moment")
         }
         200..=299 if says(&["rate limit", "rate_limit", "too many requests"]) => {

@@ -165,8 +165,11 @@ impl<'a> Decoder<'a> {
         now: UnixMs,
         out: &mut Vec<StreamBody>,
     ) -> Result<(), Error> {
-        let lines =
-            || data.lines().map(|line| line.trim().trim_start_matches("data:").trim()).filter(|line| !line.is_empty());
+        let lines = || {
+            data.split(['\n', '\r'])
+                .map(|line| line.trim().trim_start_matches("data:").trim())
+                .filter(|line| !line.is_empty())
+        };
         let is_readable = |line: &str| {
             is_end_marker(line) || (line.starts_with('{') && serde_json::from_str::<IgnoredAny>(line).is_ok())
         };

@@ -103,11 +103,15 @@ fn every_answer_is_read_the_same_wherever_it_is_cut() {
 fn an_answer_that_breaks_off_is_a_disconnect_until_its_end_was_said() {
     let disconnected = json!(ErrorCode::NetworkError);
     for case in cases() {
+        // A page is no answer from its first character on.
+        if case.response.starts_with(b"<") {
+            continue;
+        }
         for end in 0..case.response.len() {
             let begun = &case.response[..end];
             let found = read(&case, &[begun]);
             let text = String::from_utf8_lossy(begun);
-            let is_ended = ["[DONE]", "[done]", "\"message\"", "\"error\"", "event: error", "html>", "{not json}"]
+            let is_ended = ["[DONE]", "[done]", "\"message\"", "\"error\"", "event: error", "{not json}"]
                 .iter()
                 .any(|said| text.contains(said))
                 || text.split("\"finish_reason\":").skip(1).any(|rest| rest.trim_start().starts_with('"'));
