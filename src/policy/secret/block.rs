@@ -178,10 +178,7 @@ fn borders(text: &str) -> Vec<Range<usize>> {
     let is_cut = |line: Option<&Range<usize>>| line.is_none_or(|line| shown(line).contains('…'));
     let mut found = Vec::new();
     for width in WIDTHS {
-        let fits = |line: &Range<usize>| {
-            let line = shown(line);
-            line.len() == width && line.bytes().all(is_base64) && has_all_kinds(line)
-        };
+        let fits = |line: &Range<usize>| line.len() == width && is_wide_line(shown(line));
         let mut at = 0;
         while at < lines.len() {
             let count = lines.iter().skip(at).take_while(|line| fits(line)).count();
@@ -210,7 +207,7 @@ fn lines(text: &str) -> Vec<Range<usize>> {
         let (ends, skipped) = match (bytes.get(at), bytes.get(at + 1)) {
             (None | Some(b'\n' | b'\r'), _) => (true, 1),
             (Some(b'\\'), Some(b'n' | b'r')) => (true, 2),
-            _ if text.get(at..).is_some_and(|rest| rest.starts_with('…')) => {
+            _ if is_mark_in_base64(text, at) => {
                 push_line(&mut found, start..at);
                 found.push(at..at + '…'.len_utf8());
                 start = at + '…'.len_utf8();
@@ -226,6 +223,18 @@ fn lines(text: &str) -> Vec<Range<usize>> {
         at += skipped;
     }
     found
+}
+
+/// Whether a mark of what was left out stands right beside base64.
+fn is_mark_in_base64(text: &str, at: usize) -> bool {
+    let Some(after) = text.get(at..).and_then(|rest| rest.strip_prefix('…')) else { return false };
+    let before = text.get(..at).and_then(|before| before.bytes().next_back());
+    before.is_some_and(is_base64) || after.bytes().next().is_some_and(is_base64)
+}
+
+/// Whether a text is a line of a key and of nothing else: of the width that only keys have.
+pub(super) fn is_wide_line(text: &str) -> bool {
+    WIDTHS.contains(&text.len()) && text.bytes().all(is_base64) && has_all_kinds(text)
 }
 
 fn push_line(found: &mut Vec<Range<usize>>, line: Range<usize>) {

@@ -58,8 +58,7 @@ impl Masker {
 
     /// A result: every text in it, names of fields too. A key may lie over several texts in a row.
     pub fn value(&mut self, place: &str, value: &Value) -> Value {
-        let mut is_open = false;
-        self.walk(place, None, value, &mut is_open)
+        self.walk(place, None, value, &mut Within::default())
     }
 
     /// A text that repeats what was found before, in other words than its own: only known values are masked.
@@ -105,16 +104,20 @@ impl Masker {
         }
     }
 
-    fn walk(&mut self, place: &str, name: Option<&str>, value: &Value, is_open: &mut bool) -> Value {
+    fn walk(&mut self, place: &str, name: Option<&str>, value: &Value, within: &mut Within) -> Value {
         match value {
-            Value::String(text) => Value::String(self.string(place, name, text, is_open)),
+            Value::String(text) => Value::String(self.string(place, name, text, within)),
             Value::Array(items) => {
-                Value::Array(items.iter().map(|item| self.walk(place, name, item, is_open)).collect())
+                let outside = within.is_run;
+                within.is_run |= items.iter().filter(|item| holds_key_line(item)).count() >= 3;
+                let masked = items.iter().map(|item| self.walk(place, name, item, within)).collect();
+                within.is_run = outside;
+                Value::Array(masked)
             }
             Value::Object(fields) => {
                 let mut masked = Map::with_capacity(fields.len());
                 for (name, field) in fields {
-                    let field = self.walk(place, Some(name), field, is_open);
+                    let field = self.walk(place, Some(name), field, within);
                     masked.insert(self.text(place, name).into_owned(), field);
                 }
                 Value::Object(masked)
@@ -123,17 +126,17 @@ impl Masker {
         }
     }
 
-    fn string(&mut self, place: &str, name: Option<&str>, text: &str, is_open: &mut bool) -> String {
-        // A line of a key that began in the text before.
-        if *is_open && block::is_body(text) {
+    fn string(&mut self, place: &str, name: Option<&str>, text: &str, within: &mut Within) -> String {
+        // A line of a key that began in a text before, or one of several of which neither end is there.
+        if (within.is_open && block::is_body(text)) || (within.is_run && block::is_wide_line(text)) {
             let whole = Secret { range: 0..text.len(), kind: SecretKind::PrivateKey };
             return self.replace(place, text, &[whole]).into_owned();
         }
         if block::is_left_open(text) {
-            *is_open = true;
+            within.is_open = true;
         } else if block::ends(text) || text.split_whitespace().count() > 3 {
             // Words of a person: the key is over. A path or a number between its lines is not.
-            *is_open = false;
+            within.is_open = false;
         }
         if name.is_some_and(assignment::is_secret_name) && assignment::is_secret_value(text) {
             let whole = Secret { range: 0..text.len(), kind: SecretKind::Password };
@@ -200,6 +203,21 @@ impl Masker {
         secret.places.insert(place.to_owned());
         secret
     }
+}
+
+/// Where in a value a text stands.
+#[derive(Debug, Default)]
+struct Within {
+    /// Whether a key began in a text before and has not ended.
+    is_open: bool,
+    /// Whether the list around it holds several lines of a key.
+    is_run: bool,
+}
+
+/// Whether an entry of a list is a line of a key, or has one among its fields.
+fn holds_key_line(item: &Value) -> bool {
+    let is_line = |value: &Value| value.as_str().is_some_and(block::is_wide_line);
+    is_line(item) || item.as_object().is_some_and(|fields| fields.values().any(is_line))
 }
 
 /// Whether a part of a text may still be changed.
