@@ -297,7 +297,7 @@ fn the_allowed_folder_stands_apart_from_the_target() {
 /// A question about a command that runs in this tier.
 fn command_question(tier: Tier, gaps: &[Leak]) -> ConfirmRequest {
     let mut request = question("q", "");
-    request.call.name = "run_command".to_owned();
+    "run_command".clone_into(&mut request.call.name);
     request.call.args = serde_json::json!({"command": "make"});
     request.access = Access::Execute;
     request.risk = RiskLevel::Critical;

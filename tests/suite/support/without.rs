@@ -38,7 +38,7 @@ pub(crate) fn without(mut command: Command, lacks: &[Lack]) -> Command {
                 return Err(io::Error::last_os_error());
             }
             for filter in &filters {
-                apply_filter(filter).map_err(|_| io::Error::from_raw_os_error(libc::EPERM))?;
+                apply_filter(filter).map_err(|_refused| io::Error::from_raw_os_error(libc::EPERM))?;
             }
             Ok(())
         });
