@@ -239,6 +239,13 @@ mod system {
             // SAFETY: ends the child without running anything of the parent's.
             unsafe { libc::_exit(0) };
         }
+        if let Ok(child) = libc::pid_t::try_from(child)
+            && child > 0
+        {
+            // Its end would stop this process once it is traced.
+            // SAFETY: a null status is allowed; the child is this process's own.
+            unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::__WALL) };
+        }
         child > 0
     }
 
