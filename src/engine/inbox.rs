@@ -121,7 +121,11 @@ impl Slot {
         }
         let piece = piece_bytes(&event);
         let has_room = match piece {
-            Some(bytes) => queue.events.len() < STREAM_ROOM && queue.stream_bytes + bytes <= STREAM_BYTES,
+            // One piece that is larger than all the room goes alone; else it would wait for ever.
+            Some(bytes) => {
+                let fits = queue.stream_bytes == 0 || queue.stream_bytes + bytes <= STREAM_BYTES;
+                queue.events.len() < STREAM_ROOM && fits
+            }
             None => queue.events.len() < ROOM,
         };
         if !has_room {
@@ -412,6 +416,25 @@ mod tests {
         let mut events = 0;
         while events < 101 {
             events += all(&inbox).len();
+            tokio::task::yield_now().await;
+        }
+        task.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_piece_larger_than_all_the_room_comes_through_alone() {
+        let hub = Arc::new(Hub::default());
+        let (inbox, _) = inbox(&hub);
+        let large = "x".repeat(STREAM_BYTES + 1);
+        let publisher = Arc::clone(&hub);
+        let task = tokio::task::spawn(async move {
+            for _ in 0..3 {
+                publisher.publish(text(&large)).await;
+            }
+        });
+        let mut bytes = 0;
+        while bytes < 3 * (STREAM_BYTES + 1) {
+            bytes += all(&inbox).iter().filter_map(piece_bytes).sum::<usize>();
             tokio::task::yield_now().await;
         }
         task.await.unwrap();

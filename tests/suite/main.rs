@@ -26,6 +26,7 @@ mod import;
 mod key;
 mod kill;
 mod kill_point;
+mod large_write;
 mod openai;
 mod padlock;
 mod patience;
