@@ -91,6 +91,104 @@ fn without_a_keyring_a_key_is_refused_aloud_and_written_nowhere() {
     assert_eq!(person.files_with(PLANTED).len(), 1);
 }
 
+/// A server on this machine that answers every POST with this and everything else with 404. Gives its address and, once
+/// the program is done, what it was sent.
+fn server(status: &'static str, body: &'static str) -> (String, std::sync::mpsc::Receiver<String>) {
+    use std::io::Read as _;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (heard, requests) = std::sync::mpsc::sync_channel(64);
+    let serve = move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let mut request = Vec::new();
+            let mut piece = [0; 4096];
+            let is_whole = |request: &[u8]| {
+                let text = String::from_utf8_lossy(request).to_lowercase();
+                let Some((head, rest)) = text.split_once("\r\n\r\n") else { return false };
+                let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+                rest.len() >= length.unwrap_or(0_usize)
+            };
+            while !is_whole(&request) {
+                match stream.read(&mut piece) {
+                    Ok(count @ 1..) => request.extend_from_slice(&piece[..count]),
+                    _ => break,
+                }
+            }
+            let text = String::from_utf8_lossy(&request).into_owned();
+            let (status, body) = if text.starts_with("POST") { (status, body) } else { ("404 Not Found", "{}") };
+            let head = "Content-Type: application/json\r\nConnection: close";
+            let answer = format!("HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.as_bytes()).ok();
+            if heard.try_send(text).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().spawn(serve).unwrap();
+    (url, requests)
+}
+
+#[test]
+fn a_key_goes_to_its_server_and_is_found_in_no_file_log_or_message_even_when_the_server_repeats_it() {
+    const ANSWER: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":1000000,"output_tokens":2}}"#;
+    const REFUSAL: &str = r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key: sk-planted-7f3a9c51d2e84b06"}}"#;
+    for (status, body, exit) in [("200 OK", ANSWER, 0), ("401 Unauthorized", REFUSAL, 1)] {
+        let person = Person::new();
+        let (url, requests) = server(status, body);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nod"));
+        person.surround(&mut command);
+        command.env("MY_KEY", PLANTED).args([
+            "exec",
+            "--provider",
+            "anthropic",
+            "--base-url",
+            &url,
+            "--api-key-env",
+            "MY_KEY",
+            "--model",
+            "claude-sonnet-4-5",
+            "--no-stream",
+            "--tools",
+            "none",
+            "--json",
+            "-v",
+            "hello",
+        ]);
+        let output = feed(command, "");
+        assert_eq!(output.status.code(), Some(exit), "{}", text(&output));
+        // The control: the key was really used.
+        let sent: Vec<String> = requests.try_iter().collect();
+        assert!(sent.iter().any(|request| request.contains(PLANTED)), "{sent:?}");
+        assert!(!text(&output).contains(PLANTED), "{}", text(&output));
+        let export = person.nod(&["sessions", "list", "--json"], "");
+        assert!(!text(&export).contains(PLANTED) && !export.stdout.is_empty(), "{}", text(&export));
+        assert_eq!(person.files_with(PLANTED), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn a_key_entered_for_one_address_is_not_sent_to_another() {
+    let person = Person::new();
+    let (url, requests) = server("200 OK", "{}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nod"));
+    person.surround(&mut command);
+    // The vendor's usual variable is for the vendor's own address alone.
+    command.env("ANTHROPIC_API_KEY", PLANTED).args([
+        "exec",
+        "--provider",
+        "anthropic",
+        "--base-url",
+        &url,
+        "--model",
+        "claude-sonnet-4-5",
+        "--no-stream",
+        "hello",
+    ]);
+    feed(command, "");
+    let sent: Vec<String> = requests.try_iter().collect();
+    assert!(!sent.is_empty() && sent.iter().all(|request| !request.contains(PLANTED)), "{sent:?}");
+}
+
 /// A Secret Service of this test's own: its daemon, unlocked by a password, in private folders.
 #[cfg(target_os = "linux")]
 #[test]

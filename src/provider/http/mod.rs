@@ -30,6 +30,7 @@ use problem::{chain, problem_of};
 use traffic::{Owner, host_of};
 
 use crate::ir::Proxy;
+use crate::secret::SecretKey;
 
 /// Most redirects on the same origin.
 const REDIRECT_LIMIT: usize = 5;
@@ -145,6 +146,13 @@ impl Http {
         self.send(self.client.post(url).header(CONTENT_TYPE, "application/json").body(body), limits).await
     }
 
+    /// The keys among the headers.
+    fn keys(&self) -> Vec<SecretKey> {
+        let sensitive = self.headers.values().filter(|value| value.is_sensitive());
+        let texts = sensitive.filter_map(|value| value.to_str().ok());
+        texts.filter_map(|text| SecretKey::new(text.strip_prefix("Bearer ").unwrap_or(text))).collect()
+    }
+
     /// The headers as they may be shown.
     fn shown_headers(&self) -> Vec<(String, String)> {
         let shown = |value: &reqwest::header::HeaderValue| {
@@ -178,7 +186,8 @@ impl Http {
             Ok(Err(error)) => Err(self.fail(problem_of(&error.without_url()))),
             Ok(Ok(response)) => {
                 let host = response.url().host_str().map_or(host, str::to_owned);
-                Ok(Reply::new(response, limits, self.origin.clone(), (owner, host)))
+                let reply = Reply::new(response, limits, self.origin.clone(), (owner, host));
+                Ok(reply.with_keys(self.keys()))
             }
         }
     }

@@ -10,6 +10,7 @@ use super::problem::problem_of;
 use super::traffic::Owner;
 use super::{HttpError, HttpProblem};
 use crate::provider::retry::RetryHeaders;
+use crate::secret::SecretKey;
 
 /// How long each step may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct Reply {
     origin: String,
     /// Who is told of what comes, and from which host.
     owner: (Owner, String),
+    /// Keys that went along: a server that repeats one in a refusal does not bring it into logs and messages.
+    keys: Vec<SecretKey>,
 }
 
 impl Reply {
@@ -81,7 +84,14 @@ impl Reply {
             meaningful_at: Instant::now(),
             origin,
             owner,
+            keys: Vec::new(),
         }
+    }
+
+    /// The same, for a request that carried these keys.
+    pub(super) fn with_keys(mut self, keys: Vec<SecretKey>) -> Self {
+        self.keys = keys;
+        self
     }
 
     /// Whether the status says that it worked.
@@ -132,7 +142,16 @@ impl Reply {
             body.extend_from_slice(&chunk);
             self.mark_meaningful();
         }
-        Ok(body)
+        Ok(if self.is_success() { body } else { self.without_keys(body) })
+    }
+
+    fn without_keys(&self, body: Vec<u8>) -> Vec<u8> {
+        if self.keys.is_empty() {
+            return body;
+        }
+        let text = String::from_utf8_lossy(&body);
+        let masked = self.keys.iter().fold(text.into_owned(), |text, key| text.replace(key.expose(), "…"));
+        masked.into_bytes()
     }
 }
 fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
