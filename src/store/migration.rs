@@ -35,7 +35,8 @@ pub(super) fn migrate(connection: &mut Connection, file: Option<&Path>, steps: &
     }
     for (number, step) in (1_i64..).zip(steps).filter(|(number, _)| *number > found) {
         if let Some(file) = file
-            && number > 1
+            // What has just been made has nothing in it to copy.
+            && found > 0
         {
             place::back_up(connection, file, number - 1)?;
         }
@@ -109,6 +110,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().canonicalize().unwrap().join("nod.db");
         let mut database = connection::open(&file, Mode::Write).unwrap();
+        migrate(&mut database, Some(&file), &[FIRST]).unwrap();
         migrate(&mut database, Some(&file), &[FIRST, "SELECT 1", "SELECT 2", "SELECT 3", "SELECT 4", SECOND]).unwrap();
         let names: Vec<_> =
             place::backups(&file).into_iter().map(|path| path.extension().unwrap().to_owned()).collect();

@@ -56,15 +56,21 @@ impl Store {
         let (session, seal, now) = (session.clone(), self.seal(), self.now());
         self.guard(move |transaction| {
             let before = update(transaction, &session)?;
+            // What decisions rest on is on record when it changes: who is asked before what, and the padlock.
             let mode = word("session", &session.mode)?;
-            if before == mode {
-                return Ok(());
+            let mut changes = Vec::new();
+            if before.mode != mode {
+                changes.push(format!("{} → {mode}", before.mode));
             }
-            // Who is asked before what is part of what a decision rests on: a change of it is on record.
-            let entry = AuditEntry::new(now, AuditAct::ModeChanged, AuditOrigin::Person);
-            let entry =
-                AuditEntry { session: Some(session.id.clone()), detail: format!("{before} → {mode}"), ..entry };
-            audit::append(transaction, &seal, &entry)
+            if before.is_local_only != session.is_local_only {
+                changes.push(format!("this machine only = {}", session.is_local_only));
+            }
+            for detail in changes {
+                let entry = AuditEntry::new(now, AuditAct::ModeChanged, AuditOrigin::Person);
+                let entry = AuditEntry { session: Some(session.id.clone()), detail, ..entry };
+                audit::append(transaction, &seal, &entry)?;
+            }
+            Ok(())
         })
         .await
     }
@@ -178,14 +184,21 @@ pub(super) fn insert(transaction: &Transaction<'_>, session: &Session) -> Result
     search::index_title(transaction, transaction.last_insert_rowid(), &session.title)
 }
 
-/// Keeps a session's settings; gives the word of the mode that it had before.
-fn update(transaction: &Transaction<'_>, session: &Session) -> Result<String, StoreError> {
-    let known: Option<(i64, String, String)> = transaction
-        .query_row("SELECT row, title, mode FROM session WHERE id = ?1", [session.id.as_str()], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+/// What a session's row said before it was changed.
+struct Before {
+    /// The mode's word, whether this program knows it or not.
+    mode: String,
+    is_local_only: bool,
+}
+
+/// Keeps a session's settings.
+fn update(transaction: &Transaction<'_>, session: &Session) -> Result<Before, StoreError> {
+    let known: Option<(i64, String, Before)> = transaction
+        .query_row("SELECT row, title, mode, is_local_only FROM session WHERE id = ?1", [session.id.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?, Before { mode: row.get(2)?, is_local_only: row.get(3)? }))
         })
         .optional()?;
-    let Some((row, title, mode)) = known else {
+    let Some((row, title, before)) = known else {
         return Err(StoreError::Missing { what: "session", id: session.id.to_string() });
     };
     transaction.execute(
@@ -208,7 +221,7 @@ fn update(transaction: &Transaction<'_>, session: &Session) -> Result<String, St
     if title != session.title {
         search::index_title(transaction, row, &session.title)?;
     }
-    Ok(mode)
+    Ok(before)
 }
 
 /// Moves the shown branch to a message that was just said.

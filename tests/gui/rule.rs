@@ -48,7 +48,7 @@ fn a_rule_for_every_chat_is_made_and_taken_back_in_the_settings() {
     let mut stage = Stage::open();
     stage.harness.state_mut().act(Intent::OpenSettings(SettingsPage::Safety));
     stage.settle();
-    assert_eq!(stage.sent(), [Command::ListStandingRules]);
+    assert!(stage.sent().contains(&Command::ListStandingRules));
     let mut standing = rule();
     standing.session = None;
     stage.tell(Event::RulesChanged { session: None, rules: vec![standing.clone()].into() });

@@ -25,7 +25,8 @@ const STEP: &str = "NOD_TEST_KILL_STEP";
 const TOOL: &str = "NOD_TEST_KILL_TOOL";
 
 /// The gate's steps, in their order, for a call that is asked and allowed.
-const STEPS: [&str; 9] = ["received", "recorded", "examined", "asked", "answered", "verified", "begun", "ran", "ended"];
+const STEPS: [&str; 10] =
+    ["received", "recorded", "examined", "asked", "answered", "verified", "begun", "kept", "ran", "ended"];
 
 fn arguments(tool: &str) -> Value {
     match tool {
@@ -197,7 +198,7 @@ fn killed_between_any_two_steps_it_leaves_no_effect_without_a_record_and_repeats
             let had_effect = has_effect(place.path(), tool);
             if was_killed {
                 let name = std::fs::read_to_string(place.path().join("killed-at")).unwrap();
-                let before_the_effect = STEPS[..7].contains(&name.as_str());
+                let before_the_effect = STEPS[..8].contains(&name.as_str());
                 assert!(!before_the_effect || !had_effect, "{tool}: an effect at {name}");
                 killed_at.push(name);
             }

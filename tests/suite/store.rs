@@ -375,7 +375,8 @@ fn another_programs_database_and_a_foreign_trigger_are_refused() {
     // The control: without the guard the trigger does its work.
     attacker
         .execute_batch(
-            "INSERT INTO session VALUES (1, 'x', '', '', '', 'auto', 'changes', '[]', NULL, 0, NULL, '', 0, 0, NULL)",
+            "INSERT INTO session (id, title, provider, model, thinking, mode, folders, pinned, draft, created_at, updated_at)
+                VALUES ('x', '', '', '', 'auto', 'changes', '[]', 0, '', 0, 0)",
         )
         .unwrap();
     let folders: String = attacker.query_row("SELECT folders FROM session", [], |row| row.get(0)).unwrap();

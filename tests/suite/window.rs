@@ -171,10 +171,11 @@ fn an_allow_rule_lets_the_same_write_through_until_it_is_revoked_and_outlives_a_
     assert_eq!(home.ended_call().decider, Some(nod::ir::Decider::Rule));
     assert_eq!(home.rules()[0].hits, 2);
 
-    // In the panel the rule's button is the last place before the message box.
+    // In the panel the rule's button is the last place but one before the message box: below it a refusal can be made.
     window.choose("rules of this chat");
     window.wait_until_bright();
     window.still();
+    window.step("shift+Tab");
     window.step("shift+Tab");
     window.press("Return");
     until("the rule is gone", || home.rules().is_empty().then_some(()));

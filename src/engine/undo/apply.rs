@@ -203,17 +203,23 @@ impl Step<'_> {
 
     async fn complete(&self, mut row: CallRecord, ended: Result<(), Failure>) {
         let now = self.shared.now();
-        row.status = if ended.is_ok() { CallStatus::Succeeded } else { CallStatus::Failed };
+        let ended_well = ended.is_ok();
+        row.status = if ended_well { CallStatus::Succeeded } else { CallStatus::Failed };
         let outcome = match &ended {
             Ok(()) => "succeeded".to_owned(),
             Err(failure) => failure.code.as_str().to_owned(),
         };
         row.reason = ended.err().map(|failure| failure.message);
         row.finished_at = Some(now);
+        let act = match (ended_well, self.direction) {
+            (true, UndoDirection::Undo) => AuditAct::Undone,
+            (true, UndoDirection::Redo) => AuditAct::Redone,
+            (false, UndoDirection::Undo | UndoDirection::Redo) => AuditAct::Ended,
+        };
         let line = AuditEntry {
             outcome,
             duration_ms: row.started_at.map(|started| now.since(started)),
-            ..AuditEntry::of_call(now, AuditAct::Ended, AuditOrigin::Person, &row)
+            ..AuditEntry::of_call(now, act, AuditOrigin::Person, &row)
         };
         if let Err(error) = self.shared.store.update_call_audited(&row, line).await {
             tracing::error!(%error, "the end of an undo could not be recorded");

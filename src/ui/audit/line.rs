@@ -195,6 +195,7 @@ pub(super) fn details(ui: &mut Ui, scene: &Scene<'_>, row: &AuditRow) -> bool {
     let lang = scene.lang;
     let mut closes = false;
     ui.horizontal(|ui| {
+        ui.set_height(24.0);
         let heading = lang.format("audit-line", &[("seq", row.seq.to_string().into())]);
         ui.label(scene.theme.rich(heading, Type::ControlStrong, scene.theme.colors.text));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

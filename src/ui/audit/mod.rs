@@ -145,7 +145,7 @@ fn filters(ui: &mut Ui, scene: &mut Scene<'_>, audit: &AuditView) {
         let name = lang.text("audit-verdict");
         choose(ui, lang.text("audit-any-verdict"), name, 130.0, &verdicts, &mut wanted.verdict);
         let deciders = DECIDERS.map(|decider| (lang.text(line::decider_key(decider)), decider));
-        choose(ui, lang.text("audit-anybody"), lang.text("audit-decider"), 140.0, &deciders, &mut wanted.decider);
+        choose(ui, lang.text("audit-anybody"), lang.text("audit-decider"), 176.0, &deciders, &mut wanted.decider);
         let midnight = scene.now.0 - (scene.now.0 + scene.state.utc_offset_ms).rem_euclid(DAY_MS);
         let since = [("audit-today", 0), ("audit-week", 6), ("audit-month", 29)];
         let since = since.map(|(key, days)| (lang.text(key), UnixMs(midnight - days * DAY_MS)));
