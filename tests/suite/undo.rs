@@ -452,8 +452,8 @@ fn everything_stored(desk: &Desk) -> Vec<Vec<u8>> {
 #[test]
 fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
     const SEQUENCES: u64 = 1_000;
-    const STEPS: u64 = 7;
-    const PATHS: [&str; 4] = ["a", "b", "d/a", "d/e/c"];
+    const STEPS: u64 = 6;
+    const PATHS: [&str; 3] = ["a", "d/a", "d/e/c"];
     let mut desk = Desk::with(Setup::new(Vec::new()).kept());
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
     let mut number = 0;
@@ -466,9 +466,14 @@ fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
         let mut story = Vec::new();
         for _ in 0..STEPS {
             number += 1;
-            let path = *dice.pick(&PATHS);
-            let at = desk.path(path);
             let roll = dice.roll(10);
+            // The person mostly works on what was just changed: that is where an undo could hurt.
+            let last = entries.last().and_then(|entry| PATHS.into_iter().find(|path| *path == entry.place.path));
+            let path = match last {
+                Some(last) if (4..7).contains(&roll) && dice.roll(4) > 0 => last,
+                Some(_) | None => *dice.pick(&PATHS),
+            };
+            let at = desk.path(path);
             story.push((roll, path));
             match roll {
                 0..3 => {
@@ -531,7 +536,7 @@ fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
         }
         start_anew(&mut desk);
     }
-    assert!(applied > 500 && conflicts > 200, "the sequences did something: {applied} applied, {conflicts} conflicts");
+    assert!(applied > 500 && conflicts > 150, "the sequences did something: {applied} applied, {conflicts} conflicts");
 }
 
 /// An empty folder, trash and session for the next sequence.
