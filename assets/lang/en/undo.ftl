@@ -53,6 +53,7 @@ undo-action-gone = the old version is no longer kept
 undo-action-refused = refused
 undo-choice-keep = Keep the file as it is
 undo-choice-put-back = Put the other version back
+undo-choice-remove = Remove it all the same
 undo-choice-put-back-detail = What is there now is kept and can be brought back.
 undo-choice-save-beside = Save the other version beside it
 undo-show-change-since = What was changed since

@@ -3,7 +3,7 @@
 ## What was changed, and where it stands
 undo-created = 已新建
 undo-changed = 已修改
-undo-folder-made = 已新建文件夹
+undo-folder-made = 已新建目录
 undo-deleted = 已删除
 undo-state-begun = 结果未知
 undo-state-done = 已生效
@@ -31,9 +31,11 @@ undo-stale = 已无法撤销
 
 ## The question
 undo-title-undo = { $count ->
+        [1] 撤销此更改？
        *[other] 撤销这 { $count } 处更改？
     }
 undo-title-redo = { $count ->
+        [1] 重做此更改？
        *[other] 重做这 { $count } 处更改？
     }
 undo-line = 以下是将要发生的变化。现在还没有改动任何内容，撤销之后也可以再恢复。
@@ -43,7 +45,7 @@ undo-planning = 正在查看文件…
 undo-preview = 更改预览
 undo-action-restore = 放回另一个版本
 undo-action-remove = 移除
-undo-action-remove-if-empty = 若文件夹为空则移除
+undo-action-remove-if-empty = 若目录为空则移除
 undo-action-nothing = 已经是这样
 undo-action-conflict = 之后又被改过
 undo-action-follows = 随上面的选择
@@ -51,6 +53,7 @@ undo-action-gone = 旧版本已不再保留
 undo-action-refused = 被拒绝
 undo-choice-keep = 文件保持现状
 undo-choice-put-back = 放回另一个版本
+undo-choice-remove = 仍然移除
 undo-choice-put-back-detail = 现有内容会被保留，可以再恢复。
 undo-choice-save-beside = 将另一个版本另存在旁边
 undo-show-change-since = 之后的改动
@@ -68,7 +71,7 @@ notice-redone-many = 已重做 { $count } 处更改
 notice-redone-left = 已重做 { $count } 处；{ $left } 处保持现状
 notice-redo = 重做
 notice-undo-nothing = 没有任何改动。
-notice-undo-not-empty = 文件夹不为空，予以保留：{ $path }
+notice-undo-not-empty = 目录不为空，予以保留：{ $path }
 notice-undo-failed = 未能完成：{ $path }
 
 ## Faults
@@ -85,7 +88,7 @@ cli-undo-done = 已撤销：{ $path }
 cli-undo-redone = 已重做：{ $path }
 cli-undo-nothing = 已经是这样：{ $path }
 cli-undo-kept = 之后又被改过，因此保持现状：{ $path }。如需另一个版本，请加上 --if-changed put-back 或 save-beside。
-cli-undo-not-empty = 文件夹不为空，予以保留：{ $path }
+cli-undo-not-empty = 目录不为空，予以保留：{ $path }
 cli-undo-saved-beside = 另一个版本位于 { $detail }
 cli-undo-failed = 未完成：{ $path }。{ $detail }
 
@@ -93,7 +96,7 @@ cli-undo-failed = 未完成：{ $path }。{ $detail }
 settings-undo = 撤销
 settings-undo-days = 旧版本保留时间
 settings-undo-days-help = 单位：天。更早的更改将无法撤销。
-settings-undo-file = 可保留的最大文件或文件夹
+settings-undo-file = 可保留的最大文件或目录
 settings-undo-file-help = 单位：MB。更改更大的文件前，Nod 会说明无法撤销。被删除的会进入系统回收站。
 settings-undo-space = 旧版本可用空间
 settings-undo-space-help = 单位：MB。最旧的最先移除。

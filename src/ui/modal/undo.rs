@@ -149,7 +149,11 @@ fn steps(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, plan: &UndoPla
     let height = (plan.steps.len() as f32).min(SEEN_STEPS) * size::ROW;
     ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
         ui.set_min_height(height);
-        let area = ScrollArea::vertical().id_salt("undo steps").auto_shrink(false).max_height(height);
+        let area = ScrollArea::vertical()
+            .id_salt("undo steps")
+            .auto_shrink(false)
+            .max_height(height)
+            .min_scrolled_height(height);
         area.show_rows(ui, size::ROW, plan.steps.len(), |ui, range| {
             ui.spacing_mut().item_spacing.y = 0.0;
             for index in range {
@@ -191,7 +195,12 @@ fn conflict(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, step: &Undo
     let chosen = question.choice(&step.entry);
     let mut choices = vec![
         (UndoChoice::Keep, "undo-choice-keep", ""),
-        (UndoChoice::PutBack, "undo-choice-put-back", "undo-choice-put-back-detail"),
+        // Where no version could lie beside it, the other state is that there is nothing.
+        if can_save_beside {
+            (UndoChoice::PutBack, "undo-choice-put-back", "undo-choice-put-back-detail")
+        } else {
+            (UndoChoice::PutBack, "undo-choice-remove", "undo-choice-put-back-detail")
+        },
     ];
     if can_save_beside {
         choices.push((UndoChoice::SaveBeside, "undo-choice-save-beside", ""));
