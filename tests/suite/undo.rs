@@ -464,12 +464,20 @@ fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
         let mut theirs: Vec<Vec<u8>> = Vec::new();
         let mut entries: Vec<UndoEntry> = Vec::new();
         let mut story = Vec::new();
-        for _ in 0..STEPS {
+        let first = *dice.pick(&PATHS);
+        for step in 0..STEPS {
             number += 1;
-            let roll = dice.roll(10);
+            // The person writes something, a call changes it, anything may come, and in the end it is taken back.
+            let roll = match step {
+                0 => 4,
+                1 => *dice.pick(&[0, 0, 3]),
+                _ if step == STEPS - 1 => 8,
+                _ => dice.roll(10),
+            };
             // The person mostly works on what was just changed: that is where an undo could hurt.
             let last = entries.last().and_then(|entry| PATHS.into_iter().find(|path| *path == entry.place.path));
             let path = match last {
+                _ if step < 2 => first,
                 Some(last) if (4..7).contains(&roll) && dice.roll(4) > 0 => last,
                 Some(_) | None => *dice.pick(&PATHS),
             };
@@ -508,7 +516,8 @@ fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
                     }
                 }
                 _ => {
-                    let direction = if dice.roll(3) == 0 { UndoDirection::Redo } else { UndoDirection::Undo };
+                    let is_redo = applied > 0 && step < STEPS - 1 && dice.roll(3) == 0;
+                    let direction = if is_redo { UndoDirection::Redo } else { UndoDirection::Undo };
                     let choice = *dice.pick(&[UndoChoice::Keep, UndoChoice::PutBack, UndoChoice::SaveBeside]);
                     let scope = match entries.last() {
                         Some(entry) if dice.roll(2) == 0 => entry_scope(entry),
@@ -536,7 +545,7 @@ fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
         }
         start_anew(&mut desk);
     }
-    assert!(applied > 500 && conflicts > 150, "the sequences did something: {applied} applied, {conflicts} conflicts");
+    assert!(applied > 500 && conflicts > 200, "the sequences did something: {applied} applied, {conflicts} conflicts");
 }
 
 /// An empty folder, trash and session for the next sequence.
