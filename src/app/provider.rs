@@ -117,7 +117,7 @@ pub fn lacks_key(record: &ProviderRecord, preset: Option<&PresetInfo>) -> bool {
 }
 
 /// Longest line of a request that is shown, in characters.
-const LONGEST_LINE: usize = 160;
+const LONGEST_LINE: usize = 100;
 
 /// A text in lines that can be drawn one by one, however long it is.
 pub(super) fn wrapped(text: &str) -> Vec<String> {

@@ -44,7 +44,10 @@ pub fn examine(data_dir: &Path, settings: &Settings, providers: &ConfiguredProvi
     for id in providers.ids(settings) {
         findings.push(match check_health(providers, &id, Place::default(), settings) {
             Ok(greeting) => good("provider", format!("{id}: {greeting}")),
-            Err(error) => absent("provider", format!("{id}: {}", error.message), "doctor-mend-provider"),
+            Err(error) => {
+                let remedy = if id == "ollama" { "doctor-mend-provider" } else { "doctor-mend-connection" };
+                absent("provider", format!("{id}: {}", error.message), remedy)
+            }
         });
     }
     findings.push(confinement());

@@ -72,6 +72,7 @@ cli-key-in-memory = key in memory, for { $origin }
 cli-key-in-variable = key in { $variable }
 cli-no-key-variable = The environment variable { $variable } holds no key. Set it, or name another one.
 doctor-keyring = Keyring
+doctor-mend-connection = `nod providers test NAME` says what is wrong and what to do.
 doctor-mend-keyring = Keys are kept for one run only, or come from environment variables (OPENAI_API_KEY, …). Install and unlock a keyring such as gnome-keyring to keep them.
 
 ## Settings › Models: providers, models, network
@@ -110,7 +111,7 @@ settings-remote-help = Secrets in what tools return are masked before they go to
 settings-remote-auto = by its address
 settings-remote-yes = yes
 settings-remote-no = no, it is this computer
-settings-models-of = Models of
+settings-models-of = Provider
 settings-models-more = { $count } more: search for them by name
 settings-models-no-match = No model has this in its name
 settings-no-models-elsewhere = Test the provider to see why.

@@ -72,6 +72,7 @@ cli-key-in-memory = 密钥在内存中，用于 { $origin }
 cli-key-in-variable = 密钥来自 { $variable }
 cli-no-key-variable = 环境变量 { $variable } 里没有密钥。请设置它，或指定另一个。
 doctor-keyring = 钥匙串
+doctor-mend-connection = 用 `nod providers test 名称` 查看问题和解决办法。
 doctor-mend-keyring = 密钥只保留一次运行，或取自环境变量（OPENAI_API_KEY 等）。要长期保存，请安装并解锁 gnome-keyring 之类的钥匙串。
 
 ## 设置 › 模型：服务商、模型、网络
@@ -110,7 +111,7 @@ settings-remote-help = 工具结果发往外部模型之前，其中的机密会
 settings-remote-auto = 由地址判断
 settings-remote-yes = 不在
 settings-remote-no = 就在这台电脑上
-settings-models-of = 查看模型
+settings-models-of = 服务商
 settings-models-more = 还有 { $count } 个：请按名称搜索
 settings-models-no-match = 没有名称匹配的模型
 settings-no-models-elsewhere = 测试这个服务商，看看原因。
