@@ -590,7 +590,7 @@ mod tests {
         let result = json!({ "stdout": "\u{1b}[31mred\nstill red\u{1b}[0m", "stderr": "bad\n", "exitCode": 1 });
         let (body, _, _) = slices(&call("run_command", Some(result), None));
         assert_eq!(body.rows.plain_text(), "red\nstill red\nbad\n");
-        assert_eq!(body.facts, ["exit code 1"]);
+        assert_eq!(body.facts, ["exit code 1", "Commands cannot be undone"]);
     }
 
     #[test]
