@@ -4,7 +4,7 @@ use egui_kittest::kittest::Queryable as _;
 use nod::app::{Intent, SettingsPage};
 use nod::ir::{RuleId, SessionId};
 use nod::policy::{RuleEffect, RuleScope, RuleSet};
-use nod::port::{Command, Event};
+use nod::port::{Command, Event, Settings};
 
 use crate::support::{Stage, rule};
 
@@ -45,7 +45,8 @@ fn a_rule_that_was_changed_from_outside_is_named_as_such_and_can_be_removed() {
 
 #[test]
 fn a_rule_for_every_chat_is_made_and_taken_back_in_the_settings() {
-    let mut stage = Stage::open();
+    // Tall enough that the whole page is in sight.
+    let mut stage = Stage::open_with(Settings::default(), [1280.0, 1800.0]);
     stage.harness.state_mut().act(Intent::OpenSettings(SettingsPage::Safety));
     stage.settle();
     assert!(stage.sent().contains(&Command::ListStandingRules));
