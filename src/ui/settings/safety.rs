@@ -99,7 +99,7 @@ fn confinement(ui: &mut Ui, scene: &Scene<'_>) {
         return;
     };
     let (tier, help) = tier_keys(found.tier);
-    let mut words = vec![format!("{}. {}", lang.text(tier), lang.text(help))];
+    let mut words = vec![lang.text(tier).to_owned(), lang.text(help).to_owned()];
     if found.tier.is_confined() {
         words.extend(gaps(lang, &found.gaps));
     }
