@@ -2,7 +2,7 @@
 //!
 //! Limits of the kernel's `setrlimit`, set between fork and exec; a limit that is lower already stays.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 
 /// The most processes of one command at once. Root is above the kernel's limit: for root the helper stage counts.
 pub(super) const MOST_PROCESSES: u64 = 1024;
@@ -12,6 +12,16 @@ const FILE_BYTES: u64 = 4 << 30;
 const OPEN_FILES: u64 = 4096;
 /// Address space and data are never limited below this, in bytes: what a usual compiler needs.
 const LEAST_MEMORY_BYTES: u64 = 2 << 30;
+
+/// How far a command yields to other programs, the app among them: thousands of processes take no more than one would.
+const COMMAND_NICENESS: i32 = 10;
+/// How far the helper stage comes before them, where it may: whoever ends a fork bomb must not wait behind it.
+const HELPER_NICENESS: i32 = -10;
+
+/// Puts the helper stage before its command. Only root may, and only root's commands have no other bound.
+pub(super) fn come_first() {
+    setpriority_process(None, HELPER_NICENESS).ok();
+}
 
 /// Every limit, as numbers: found out before the fork, set after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +45,9 @@ impl Limits {
         Self { limits }
     }
 
-    /// Sets them on this process. Neither allocates nor takes a lock.
+    /// Sets them on this process, and that it yields to whoever watches over it. Neither allocates nor takes a lock.
     pub(super) fn apply(&self) -> std::io::Result<()> {
+        setpriority_process(None, COMMAND_NICENESS)?;
         for (resource, wanted) in &self.limits {
             let old = getrlimit(*resource);
             let least = |one: Option<u64>| Some(one.map_or(*wanted, |one| one.min(*wanted)));

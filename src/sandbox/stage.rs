@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Resource, Rlimit, WaitStatus, fchdir, setrlimit, setsid};
 
 use super::channel::{Received, Report, receive_order, send_report};
-use super::limit::{Limits, MOST_PROCESSES, running_processes};
+use super::limit::{Limits, MOST_PROCESSES, come_first, running_processes};
 use super::shell::{self, Walls};
 use super::{HELPER_ARGUMENT, tree};
 use crate::ir::Tier;
@@ -190,7 +190,7 @@ enum End {
 fn wait_for_end(socket: &UnixStream, shell: Pid, note: &mut dyn FnMut(Pid, WaitStatus)) -> End {
     let pidfd = open_pidfd(shell);
     // A signal may come between the look at its flag and the wait; a kernel without pidfds tells nothing of the shell.
-    let pause_ms = if pidfd.is_some() { 100 } else { 5 };
+    let pause_ms = if pidfd.is_some() { 50 } else { 5 };
     let pause = Timespec { tv_sec: 0, tv_nsec: pause_ms * 1_000_000 };
     let running_before = running_processes();
     loop {
@@ -231,6 +231,7 @@ fn harden() -> io::Result<()> {
     setsid()?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     watch_for_termination();
+    come_first();
     #[cfg(target_os = "linux")]
     {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
