@@ -98,36 +98,62 @@ fn nothing_of_a_files_or_a_messages_content_is_on_record() {
     }
 }
 
-#[test]
-fn a_yes_that_is_too_old_or_to_something_else_is_on_record_and_not_used() {
-    let now = Arc::new(AtomicI64::new(1_764_460_800_000));
-    let clock = Arc::clone(&now);
-    let mut setup = Setup::new(vec![
-        vec![Step::call("write_file", json!({"path": "a.txt", "content": "mine"}))],
-        vec![Step::text("ok")],
-    ]);
-    setup.clock = Arc::new(move || UnixMs(clock.load(Ordering::Relaxed)));
-    let mut desk = Desk::with(setup);
+/// A desk at which a model asks to write `a.txt`.
+fn writing(clock: nod::ir::Clock) -> Desk {
+    let call = Step::call("write_file", json!({"path": "a.txt", "content": "mine"}));
+    let mut setup = Setup::new(vec![vec![call], vec![Step::text("ok")]]);
+    setup.clock = clock;
+    let desk = Desk::with(setup);
     desk.write("a.txt", "old");
+    desk
+}
+
+fn acts_of_calls(desk: &mut Desk) -> Vec<AuditAct> {
+    entries(desk).into_iter().filter(|entry| entry.call.is_some()).map(|entry| entry.act).collect()
+}
+
+#[test]
+fn a_yes_to_something_else_is_on_record_and_not_used() {
+    let mut desk = writing(system_clock());
     desk.say("write");
     let first = desk.asked();
     desk.write("a.txt", "somebody else's longer text");
     desk.answer(&first, Answer::AllowOnce);
     let second = desk.asked();
+    assert_eq!(desk.read("a.txt"), "somebody else's longer text");
     desk.answer(&second, Answer::AllowOnce);
     desk.turn_end();
-    let acts: Vec<_> =
-        entries(&mut desk).into_iter().filter(|entry| entry.call.is_some()).map(|entry| entry.act).collect();
-    assert_eq!(acts, [AuditAct::Stale, AuditAct::Decided, AuditAct::Ended]);
+    assert_eq!(acts_of_calls(&mut desk), [AuditAct::Stale, AuditAct::Decided, AuditAct::Ended]);
 }
 
 #[test]
-fn a_yes_from_a_looser_mode_is_asked_again_and_both_are_on_record() {
+fn a_yes_that_is_older_than_a_minute_is_on_record_and_not_used() {
+    // While time flies, every look at the clock is 61 seconds after the one before.
+    let (now, step) = (Arc::new(AtomicI64::new(1_764_460_800_000)), Arc::new(AtomicI64::new(0)));
+    let (clock, flies) = (Arc::clone(&now), Arc::clone(&step));
+    let mut desk = writing(Arc::new(move || UnixMs(clock.fetch_add(flies.load(Ordering::Relaxed), Ordering::Relaxed))));
+    desk.say("write");
+    let first = desk.asked();
+    step.store(61_000, Ordering::Relaxed);
+    desk.answer(&first, Answer::AllowOnce);
+    let second = desk.asked();
+    step.store(0, Ordering::Relaxed);
+    assert_eq!(desk.read("a.txt"), "old", "nothing was done by the old yes");
+    desk.answer(&second, Answer::AllowOnce);
+    desk.turn_end();
+    assert_eq!(desk.read("a.txt"), "mine");
+    assert_eq!(acts_of_calls(&mut desk), [AuditAct::Expired, AuditAct::Decided, AuditAct::Ended]);
+}
+
+#[test]
+fn a_change_of_what_decisions_rest_on_is_on_record() {
     let mut desk = Desk::new(Vec::new());
     let session = desk.session.clone();
     desk.send(Command::SetMode { session: session.clone(), mode: ConfirmMode::Automatic });
-    desk.send(Command::SetMode { session, mode: ConfirmMode::EveryCall });
+    desk.send(Command::SetMode { session: session.clone(), mode: ConfirmMode::EveryCall });
+    desk.send(Command::SetLocalOnly { session, is_local_only: true });
     desk.set("safety.remember_commands", true);
+    desk.set("general.send_key", "ctrl-enter");
     let changes: Vec<_> = entries(&mut desk)
         .into_iter()
         .filter(|entry| [AuditAct::ModeChanged, AuditAct::SettingChanged].contains(&entry.act))
@@ -137,7 +163,12 @@ fn a_yes_from_a_looser_mode_is_asked_again_and_both_are_on_record() {
     let person = |detail: &str| (AuditOrigin::Person, detail.to_owned());
     assert_eq!(
         changes,
-        [person("changes → automatic"), person("automatic → every-call"), person("safety.remember_commands = true")]
+        [
+            person("changes → automatic"),
+            person("automatic → every-call"),
+            person("this machine only = true"),
+            person("safety.remember_commands = true")
+        ]
     );
 }
 

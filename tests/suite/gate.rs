@@ -535,3 +535,25 @@ fn a_whole_number_may_be_written_with_a_point() {
     let unfit = desk.tool("read_file", &args, &Answer::AllowOnce);
     assert!(unfit.error.as_ref().unwrap().contains("`start_line`"), "{unfit:?}");
 }
+
+#[test]
+fn a_yes_does_not_outlive_the_ground_that_it_was_given_on() {
+    for (name, change, code) in
+        [("the folder was taken away", 0, "PATH_OUT_OF_SCOPE"), ("the tool was switched off", 1, "TOOL_NOT_ENABLED")]
+    {
+        let mut desk = Desk::new(vec![vec![write("a.txt", "new")], vec![Step::text("ok")]]);
+        desk.say("write");
+        let asked = desk.asked();
+        if change == 0 {
+            let folder = asked.folder.clone().unwrap();
+            desk.send(Command::RemoveFolder { session: desk.session.clone(), path: folder });
+            desk.until(|event| matches!(event, Event::SessionChanged(session) if session.folders.is_empty()));
+        } else {
+            desk.set("tools.disabled", json!(["write_file"]));
+        }
+        desk.answer(&asked, Answer::AllowOnce);
+        desk.turn_end();
+        assert!(!desk.path("a.txt").exists(), "{name}");
+        assert_eq!(desk.sent_results().remove(0).code(), Some(code), "{name}");
+    }
+}
