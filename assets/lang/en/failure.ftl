@@ -122,6 +122,7 @@ code-unconfined-denied = Commands run only confined, and that is not possible he
 code-url-denied = This address is refused.
 code-rate-limited = Too many at once.
 code-confirmation-rejected = There was no yes.
+code-refused-by-rule = One of your rules refuses this.
 code-request-expired = The question was answered too late.
 code-cancelled = Stopped.
 code-timed-out = It took longer than it may.

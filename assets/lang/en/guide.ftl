@@ -81,6 +81,7 @@ guide-done = Done.
 ## When it did not work
 guide-refused = You said no, so I changed nothing.
 guide-refused-because = You said no, so I changed nothing. Your reason: { $reason }
+guide-refused-by-rule = One of your rules refuses this, so I changed nothing.
 guide-not-asked = This needs a yes that nobody gave, so I changed nothing.
 guide-not-found = There is no { $path }. To see what is there, write: list
 guide-out-of-scope = { $path } lies outside the folders that this chat may use. Add its folder at the top of the window first.

@@ -122,6 +122,7 @@ code-unconfined-denied = 命令只能在隔离下运行，而这里做不到。�
 code-url-denied = 这个地址被拒绝。
 code-rate-limited = 同时进行的操作太多。
 code-confirmation-rejected = 没有得到同意。
+code-refused-by-rule = 你的一条规则拒绝了它。
 code-request-expired = 回答得太晚了。
 code-cancelled = 已停止。
 code-timed-out = 超过了允许的时间。

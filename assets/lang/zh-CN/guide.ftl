@@ -59,6 +59,7 @@ guide-done = 完成了。
 ## When it did not work
 guide-refused = 你没有同意，所以我什么都没改。
 guide-refused-because = 你没有同意，所以我什么都没改。你的理由：{ $reason }
+guide-refused-by-rule = 你的一条规则拒绝这样做，所以我什么都没改。
 guide-not-asked = 这一步要有人点头才能做，但没有人点头，所以我什么都没改。
 guide-not-found = 没有 { $path }。想看看有什么，可以写：列出文件
 guide-out-of-scope = { $path } 不在这个对话可以使用的目录里。请先在窗口顶部添加它所在的目录。

@@ -201,7 +201,11 @@ impl Told<'_> {
 
     /// Whether it was the person who said no.
     fn was_asked(&self) -> bool {
-        self.value.get("decider").is_none_or(|decider| *decider == serde_json::json!(Decider::Person))
+        self.value.get("decider").is_none() || self.is_decided_by(Decider::Person)
+    }
+
+    fn is_decided_by(&self, decider: Decider) -> bool {
+        self.value.get("decider").is_some_and(|told| *told == serde_json::json!(decider))
     }
 
     fn failure(&self, result: &ToolResult) -> String {
@@ -209,6 +213,9 @@ impl Told<'_> {
         let with_path = |key: &str| self.say(key, &[("path", path.clone().into())]);
         let code = result.code().unwrap_or_default();
         match code {
+            "CONFIRMATION_REJECTED" if self.is_decided_by(Decider::Rule) => {
+                self.lang.text("guide-refused-by-rule").to_owned()
+            }
             "CONFIRMATION_REJECTED" if !self.was_asked() => self.lang.text("guide-not-asked").to_owned(),
             "CONFIRMATION_REJECTED" => match self.value.get("reason").and_then(Value::as_str) {
                 Some(reason) if !reason.trim().is_empty() => {
@@ -353,7 +360,7 @@ mod tests {
 
     #[test]
     fn where_nobody_was_asked_nobody_is_said_to_have_refused() {
-        for decider in [Decider::Flag, Decider::Timeout, Decider::Rule] {
+        for decider in [Decider::Flag, Decider::Timeout] {
             let refused =
                 json!({"success": false, "error": "No.", "code": "CONFIRMATION_REJECTED", "decider": decider});
             assert_eq!(
@@ -365,6 +372,12 @@ mod tests {
                 "这一步要有人点头才能做，但没有人点头，所以我什么都没改。"
             );
         }
+        let by_rule =
+            json!({"success": false, "error": "No.", "code": "CONFIRMATION_REJECTED", "decider": Decider::Rule});
+        assert_eq!(
+            told(Locale::English, "delete_file", json!({"path": "a"}), by_rule),
+            "One of your rules refuses this, so I changed nothing."
+        );
     }
 
     #[test]

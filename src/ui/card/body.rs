@@ -11,7 +11,7 @@ use super::quantity;
 use super::quantity::bytes;
 use super::rows::{RowTag, Rows};
 use crate::app::CallView;
-use crate::ir::{CallMark, CallStatus, DiffLine, DiffTag, Preview, Tier, UndoState};
+use crate::ir::{CallMark, CallStatus, Decider, DiffLine, DiffTag, Preview, Tier, UndoState};
 use crate::lang::{Lang, Locale};
 use crate::policy::escape;
 use crate::ui::icon::Icon;
@@ -326,7 +326,10 @@ fn message(call: &CallView, lang: &Lang) -> Option<String> {
     let record = &call.record;
     let failure = record.result.as_ref().filter(|result| !result.success).and_then(|result| {
         let code = result.code().map(|code| format!(" ({code})")).unwrap_or_default();
-        let key = result.code().map(code_key).filter(|_| lang.locale() != Locale::English);
+        // A rule that said no is the person's own: "there was no yes" would be said of a question that nobody asked.
+        let by_rule = record.status == CallStatus::Denied && record.decider == Some(Decider::Rule);
+        let key = if by_rule { Some("code-refused-by-rule".to_owned()) } else { result.code().map(code_key) };
+        let key = key.filter(|_| lang.locale() != Locale::English);
         let sentence = key.as_deref().map_or(result.error.as_deref(), |key| Some(lang.text(key)));
         sentence.map(|sentence| format!("{sentence}{code}"))
     });
