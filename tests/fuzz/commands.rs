@@ -13,7 +13,6 @@ fuzz_target!(|text: &str| {
     QUIET.call_once(|| std::panic::set_hook(Box::new(|_| ())));
 
     let judged = judge_command(text);
-    assert_eq!(judge_command(text), judged, "the same text, judged twice");
     match judged {
         CommandJudgement::Parsed => {
             is_seen(&format!("sudo id\n{text}"));
@@ -26,7 +25,8 @@ fuzz_target!(|text: &str| {
             assert!(!reason.is_empty());
             is_seen(&format!("true\n{text}"));
             is_seen(&format!("{text}\ntrue"));
-            if !text.contains('\'') {
+            // A shell takes what begins so for options of its own.
+            if !text.contains('\'') && !text.starts_with(['-', '+']) {
                 is_seen(&format!("sh -c '{text}'"));
             }
         }
@@ -36,5 +36,8 @@ fuzz_target!(|text: &str| {
 
 /// Refused, or not understood and so asked: never taken for harmless.
 fn is_seen(text: &str) {
-    assert_ne!(judge_command(text), CommandJudgement::Parsed, "{text:?}");
+    if judge_command(text) == CommandJudgement::Parsed {
+        eprintln!("taken for harmless: {text:?}");
+        std::process::abort();
+    }
 }

@@ -43,6 +43,9 @@ fn is_within_bounds(text: &str) -> bool {
     if text.matches('`').count() > BACKQUOTES_MAX {
         return false;
     }
+    if has_empty_here_tag(text) {
+        return false;
+    }
     // A descriptor beyond an integer makes the parser panic.
     if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > DESCRIPTOR_DIGITS_MAX && has_redirect) {
         return false;
@@ -61,6 +64,17 @@ fn is_within_bounds(text: &str) -> bool {
     deepest <= NESTED_MAX
         && words().filter(|word| COMPOUND_WORDS.contains(word)).count() <= COMPOUNDS_MAX
         && words().filter(|word| *word == "case").count() <= CASES_MAX
+}
+
+/// Whether a here-document may end at an empty line: where its end is missing, the parser looks for it for ever, and takes
+/// all memory.
+fn has_empty_here_tag(text: &str) -> bool {
+    text.match_indices("<<").any(|(place, operator)| {
+        let after = text.get(place + operator.len()..).unwrap_or_default();
+        let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
+        let tag = after.split(|c: char| c.is_whitespace() || ";&|()<>".contains(c)).next().unwrap_or_default();
+        !tag.is_empty() && tag.chars().all(|c| matches!(c, '\'' | '"' | '\\' | '$'))
+    })
 }
 
 /// Whether all that no token covers is blank, a comment or a continued line.
@@ -111,6 +125,8 @@ mod tests {
             "cat <<EOF\nhello $x\nEOF\n",
             "cat <<'EOF' | sort\nhello\nEOF\n",
             "cat <<-EOF\n\thello\n\tEOF\n",
+            "cat <<\"a b\"\nhello\na b\n",
+            "cat <<<\"hello\"",
             "echo $(ls $(pwd)) `date`",
             "echo $((1 + 2)) ${x:-y}",
             "diff <(ls a) <(ls b)",
@@ -139,6 +155,13 @@ mod tests {
             "ls\r\nrm x",
             "echo \u{1b}[2K",
             "| x",
+            // Each of these made the parser take all memory.
+            "a <<\"\" ",
+            "a <<'' | b",
+            "a <<-\t''\"\" ",
+            "a <<\\\n'' ",
+            "a $(b <<'' )",
+            "'f \nS\"f'<<''| ",
         ] {
             assert!(parse(text).is_none(), "{text:?}");
         }

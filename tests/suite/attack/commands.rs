@@ -140,6 +140,10 @@ fn a_command_is_always_asked_and_shown_to_the_last_byte() {
             assert!(ran.question().reasons.contains(&AskReason::UnparsedCommand), "{:?}", ran.question().reasons);
             assert_eq!(ran.question().rule_proposals, []);
         }),
+        // Seven bytes that once made the parser take all memory.
+        command("3.11.8", "a <<\"\" ").asked_then("IO_ERROR", Shows(|_| ())).also(|_, ran| {
+            assert!(ran.question().reasons.contains(&AskReason::UnparsedCommand), "{:?}", ran.question().reasons);
+        }),
         case("3.11.10", "a NUL in the line")
             .call("run_command", json!({"command": "echo a\0; touch ran"}))
             .refused("INVALID_ARGUMENTS", Shows(|_| ())),
