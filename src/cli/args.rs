@@ -283,7 +283,7 @@ pub struct AddProviderArgs {
     /// Where it is; the preset's own address otherwise
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// How it is reached: `system`, `none`, or a proxy such as http://proxy.example:3128
+    /// How it is reached: `system`, `none`, or a proxy such as `http://proxy.example:3128`
     #[arg(long, value_name = "PROXY")]
     pub proxy: Option<String>,
     /// A file with certificate authorities to trust besides the system's own (PEM)
