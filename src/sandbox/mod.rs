@@ -3,7 +3,7 @@
 //! It makes no policy decision. A command runs under a helper stage of this same program (`nod __run`), which is a child
 //! subreaper: whatever the command starts, `setsid` or not, ends with it. On Linux the stage sets up the kernel's walls:
 //! bubblewrap's namespaces with Landlock and seccomp within them (tier A), or Landlock and seccomp alone (tier B).
-//! [`mod@probe`] attacks each tier from within and believes only what held.
+//! `probe` attacks each tier from within and believes only what held.
 #![expect(
     clippy::disallowed_methods,
     reason = "this room starts processes, keeps their time-outs, and lays out its probe"
