@@ -407,7 +407,11 @@ impl AppState {
             Intent::ChooseModel { provider, model } => self.choose_model(provider, model),
             Intent::RefreshModels(provider) => {
                 self.models.refresh(provider.as_deref());
-                Command::RefreshModels { provider }.into()
+                match self.current().filter(|_| self.settings_page.is_none()).map(|session| session.id.clone()) {
+                    Some(session) => Command::RefreshSessionModels { session, provider }.into(),
+                    // Settings belong to no chat.
+                    None => Command::RefreshModels { provider }.into(),
+                }
             }
             Intent::SetThinking(thinking) => self.with_selected(|session| Command::SetThinking { session, thinking }),
             Intent::SetMode(mode) => self.with_selected(|session| Command::SetMode { session, mode }),

@@ -228,6 +228,11 @@ impl Dispatcher {
                 model::begin(&shared).await;
                 Ok(())
             }
+            Command::RefreshSessionModels { session, provider } => {
+                let traffic = self.transcript(&session).traffic().await;
+                model::refresh_for(&shared, provider, &traffic);
+                Ok(())
+            }
             Command::RefreshModels { provider } => {
                 model::refresh(&shared, provider);
                 Ok(())

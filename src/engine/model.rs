@@ -9,18 +9,35 @@ use tokio_util::sync::CancellationToken;
 use crate::ir::{Error, ErrorCode};
 use crate::port::{Event, ModelsState};
 use crate::provider::PullProgress;
+use crate::provider::http::on_behalf_of;
 
+use super::network::SessionTraffic;
 use super::provider::{Place, price_of};
 use super::shared::Shared;
 
 /// Asks one provider, or all, for their models.
 pub(super) fn refresh(shared: &Arc<Shared>, provider: Option<String>) {
-    shared.models.forget();
-    let ids = provider.map_or_else(|| shared.providers.ids(&shared.settings()), |id| vec![id]);
-    for id in ids {
+    for id in asked(shared, provider) {
         let shared = Arc::clone(shared);
         shared.clone().errands.spawn(async move { list(&shared, id).await });
     }
+}
+
+/// The same on behalf of a session.
+pub(super) fn refresh_for(shared: &Arc<Shared>, provider: Option<String>, traffic: &Arc<SessionTraffic>) {
+    for id in asked(shared, provider) {
+        let (shared, traffic) = (Arc::clone(shared), Arc::clone(traffic));
+        shared.clone().errands.spawn(async move {
+            on_behalf_of(traffic.clone(), list(&shared, id)).await;
+            traffic.save().await;
+        });
+    }
+}
+
+/// Forgets what is known and gives the providers that are asked anew.
+fn asked(shared: &Shared, provider: Option<String>) -> Vec<String> {
+    shared.models.forget();
+    provider.map_or_else(|| shared.providers.ids(&shared.settings()), |id| vec![id])
 }
 
 async fn list(shared: &Shared, id: String) {

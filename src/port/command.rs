@@ -94,6 +94,8 @@ pub enum Command {
     ShowModels,
     /// The models of one provider, or of all (`None`) → `ModelsChanged`.
     RefreshModels { provider: Option<String> },
+    /// The same on behalf of a session: its padlock and its list of hosts hold → `ModelsChanged`.
+    RefreshSessionModels { session: SessionId, provider: Option<String> },
     /// How far this computer confines commands; probed at the first time → `ConfinementFound`.
     FindConfinement,
     /// Downloads a model → `PullProgressed`, `ModelsChanged`.

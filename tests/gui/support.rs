@@ -148,6 +148,7 @@ impl Stage {
                 Command::SaveDraft { .. }
                     | Command::ShowModels
                     | Command::RefreshModels { .. }
+                    | Command::RefreshSessionModels { .. }
                     | Command::CompletePath { .. }
             )
         };

@@ -1,7 +1,7 @@
 //! A chat whose padlock is closed reaches this machine alone, and every host that a chat reached is on record.
 
 use nod::ir::Contact;
-use nod::port::{Command, Event, TurnEnd};
+use nod::port::{Command, Event, ModelsState, TurnEnd};
 use serde_json::json;
 
 use crate::support::desk::{Desk, Setup};
@@ -75,4 +75,17 @@ fn a_locked_chat_still_reaches_this_machine_and_its_hosts_are_kept() {
     assert!(desk.opened().is_local_only);
     desk.until(|event| matches!(event, Event::ContactsChanged { .. }));
     assert_eq!(contacts(&desk), before);
+}
+
+#[test]
+fn a_list_of_models_that_a_locked_chat_asks_for_is_held_back_too() {
+    let mut desk = Desk::with(Setup::ollama("http://10.255.255.1:9"));
+    lock(&mut desk, true);
+    let provider = Some("ollama".to_owned());
+    desk.send(Command::RefreshSessionModels { session: desk.session.clone(), provider });
+    let failed = desk.until(|event| matches!(event, Event::ModelsChanged { state: ModelsState::Failed(_), .. }));
+    let Event::ModelsChanged { state: ModelsState::Failed(error), .. } = failed else { unreachable!() };
+    assert_eq!(error.provider_code.as_deref(), Some("locked"), "{error:?}");
+    desk.until(|event| matches!(event, Event::ContactsChanged { contacts, .. } if !contacts.is_empty()));
+    assert!(contacts(&desk).iter().all(|contact| contact.requests == 0 && contact.refused > 0));
 }

@@ -66,7 +66,7 @@ fn list(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
     ui.add_space(space::XS);
     egui::Frame::NONE.inner_margin(egui::Margin::symmetric(8, 4)).show(ui, |ui| {
         let detail = theme.rich(lang.text("masked-detail"), Type::Meta, theme.colors.dim);
-        ui.add(egui::Label::new(detail).wrap());
+        ui.add(egui::Label::new(detail).wrap().halign(egui::Align::Min));
     });
     chosen
 }
