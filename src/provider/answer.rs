@@ -1,6 +1,8 @@
 //! One answer as it is given: what an adapter saw goes in, numbered events go out, and the whole answer is kept for the
 //! end. Every adapter uses it, so the order rules hold for all of them. It knows no wire format.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -123,6 +125,17 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
+    /// Ends it as the work on it ended.
+    ///
+    /// # Errors
+    /// The work's own, as [`Self::fail`] gives it back; `user_aborted` when nobody listens any more.
+    pub async fn end(self, outcome: Result<Ending, Error>) -> Result<Response, Error> {
+        match outcome {
+            Ok(ending) => self.complete(ending).await,
+            Err(error) => Err(self.fail(error).await),
+        }
+    }
+
     /// Ends it well.
     ///
     /// # Errors
@@ -160,6 +173,19 @@ impl<'a> Answer<'a> {
         drop(told);
         error
     }
+}
+
+/// Waits for the work on an answer, for as long as its request allows.
+///
+/// # Errors
+/// `timeout` when that is over; else the work's own.
+pub async fn in_time<T>(request: &Request, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let Some(millis) = request.constraints.as_ref().and_then(|constraints| constraints.timeout_ms) else {
+        return work.await;
+    };
+    tokio::time::timeout(Duration::from_millis(millis), work)
+        .await
+        .unwrap_or_else(|_| Err(Error::new(ErrorCode::Timeout, format!("No whole answer within {millis} ms."))))
 }
 
 /// Gives every call an id of its own: the model's where it is new in the session, else one made from the request's.

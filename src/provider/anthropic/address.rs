@@ -1,9 +1,7 @@
 //! The address as a person types it, to the base of the Messages API. The result ends with `/` and holds no `v1`.
 
-use url::Url;
-
 use crate::ir::Error;
-use crate::provider::http::{Address, HttpError, HttpProblem};
+use crate::provider::http::{Address, base_address, cut_to_base};
 
 /// Anthropic's own.
 pub(super) const DEFAULT_URL: &str = "https://api.anthropic.com";
@@ -11,38 +9,9 @@ pub(super) const DEFAULT_URL: &str = "https://api.anthropic.com";
 /// Understands the host, the base, `…/v1` and the whole `…/v1/messages`. Without a scheme it is https, except on this
 /// machine.
 pub(super) fn parse(typed: &str) -> Result<Address, Error> {
-    let typed = typed.trim().trim_matches(['"', '\'']).trim();
-    let typed = if typed.is_empty() { DEFAULT_URL } else { typed };
-    let refuse = |reason: String| {
-        Error::from(HttpError { origin: typed.chars().take(200).collect(), problem: HttpProblem::Refused(reason) })
-    };
-    let with_scheme = if typed.contains("://") {
-        typed.to_owned()
-    } else {
-        let is_here = ["localhost", "127.", "[::1]", "0.0.0.0"].iter().any(|here| typed.starts_with(here));
-        format!("{}://{typed}", if is_here { "http" } else { "https" })
-    };
-    let mut url = Url::parse(&with_scheme).map_err(|error| refuse(format!("it is not an address: {error}")))?;
-    let loopback = match url.host() {
-        Some(url::Host::Ipv4(ip)) if ip.is_unspecified() => Some("127.0.0.1"),
-        Some(url::Host::Ipv6(ip)) if ip.is_unspecified() => Some("[::1]"),
-        Some(url::Host::Ipv4(_) | url::Host::Ipv6(_) | url::Host::Domain(_)) | None => None,
-    };
-    if let Some(loopback) = loopback
-        && url.set_host(Some(loopback)).is_err()
-    {
-        return Err(refuse("it names no host".into()));
-    }
-    let mut path = url.path().trim_end_matches('/').to_owned();
-    for suffix in ["/messages", "/models", "/v1"] {
-        if let Some(shorter) = path.strip_suffix(suffix) {
-            path = shorter.trim_end_matches('/').to_owned();
-        }
-    }
-    path.push('/');
-    url.set_path(&path);
-    url.set_query(None);
-    url.set_fragment(None);
+    let is_empty = typed.trim().trim_matches(['"', '\'']).trim().is_empty();
+    let mut url = base_address(if is_empty { DEFAULT_URL } else { typed })?.url().clone();
+    cut_to_base(&mut url, &["/messages", "/models", "/v1"]);
     Ok(Address::new(url)?)
 }
 

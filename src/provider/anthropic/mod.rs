@@ -17,14 +17,13 @@ mod usage;
 mod wire;
 
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use super::answer::{Answer, Ending, Listener};
+use super::answer::{Answer, Ending, Listener, in_time};
 use super::body::{Body, Part};
 use super::http::{Http, Redirects, Reply, TimeLimits};
 use super::memory::Memory;
@@ -78,17 +77,8 @@ impl Anthropic {
     ) -> Result<Response, Error> {
         let mut answer = Answer::new(request, &self.id, model, listener, self.clock.clone());
         let work = self.converse(model, request, stream, &mut answer);
-        let limit = request.constraints.as_ref().and_then(|constraints| constraints.timeout_ms);
-        let outcome = match limit {
-            None => work.await,
-            Some(millis) => tokio::time::timeout(Duration::from_millis(millis), work).await.unwrap_or_else(|_| {
-                Err(Error::new(ErrorCode::Timeout, format!("No whole answer within {millis} ms.")))
-            }),
-        };
-        match outcome {
-            Ok(ending) => answer.complete(ending).await,
-            Err(error) => Err(answer.fail(error).await),
-        }
+        let outcome = in_time(request, work).await;
+        answer.end(outcome).await
     }
 
     /// Sends the request and passes its answer on, up to its end.

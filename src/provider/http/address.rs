@@ -30,17 +30,35 @@ pub fn base_address(typed: &str) -> Result<Address, HttpError> {
         format!("{}://{typed}", if is_here { "http" } else { "https" })
     };
     let mut url = Url::parse(&with_scheme).map_err(|error| refuse(format!("it is not an address: {error}")))?;
-    let loopback = match url.host() {
-        Some(Host::Ipv4(ip)) if ip.is_unspecified() => Some("127.0.0.1"),
-        Some(Host::Ipv6(ip)) if ip.is_unspecified() => Some("[::1]"),
-        Some(Host::Ipv4(_) | Host::Ipv6(_) | Host::Domain(_)) | None => None,
-    };
-    if let Some(loopback) = loopback
-        && url.set_host(Some(loopback)).is_err()
-    {
+    if !make_connectable(&mut url) {
         return Err(refuse("it names no host".into()));
     }
     Address::new(url)
+}
+
+/// Turns `0.0.0.0` and `::`, where a server binds, into loopback, where one connects. False when that is not possible.
+pub fn make_connectable(url: &mut Url) -> bool {
+    let loopback = match url.host() {
+        Some(Host::Ipv4(ip)) if ip.is_unspecified() => "127.0.0.1",
+        Some(Host::Ipv6(ip)) if ip.is_unspecified() => "[::1]",
+        Some(Host::Ipv4(_) | Host::Ipv6(_) | Host::Domain(_)) | None => return true,
+    };
+    url.set_host(Some(loopback)).is_ok()
+}
+
+/// Leaves the base of an address: `endings` are cut from its path one after the other, then it ends with `/`, without
+/// query and fragment.
+pub fn cut_to_base(url: &mut Url, endings: &[&str]) {
+    let mut path = url.path().trim_end_matches('/').to_owned();
+    for ending in endings {
+        if let Some(shorter) = path.strip_suffix(ending) {
+            path = shorter.trim_end_matches('/').to_owned();
+        }
+    }
+    path.push('/');
+    url.set_path(&path);
+    url.set_query(None);
+    url.set_fragment(None);
 }
 
 /// How far away an address is, by its text alone.

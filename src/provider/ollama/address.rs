@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::ir::Error;
-use crate::provider::http::{Address, HttpError, HttpProblem};
+use crate::provider::http::{Address, HttpError, HttpProblem, cut_to_base, make_connectable};
 
 /// Where Ollama listens when nobody says otherwise.
 pub(super) const DEFAULT_URL: &str = "http://127.0.0.1:11434";
@@ -33,26 +33,10 @@ pub(super) fn parse(typed: &str) -> Result<Address, Error> {
     if scheme.is_none() && !names_port(&rest) && url.set_port(Some(DEFAULT_PORT)).is_err() {
         return Err(refuse("it names no host".into()));
     }
-    let loopback = match url.host() {
-        Some(url::Host::Ipv4(ip)) if ip.is_unspecified() => Some("127.0.0.1"),
-        Some(url::Host::Ipv6(ip)) if ip.is_unspecified() => Some("[::1]"),
-        Some(url::Host::Ipv4(_) | url::Host::Ipv6(_) | url::Host::Domain(_)) | None => None,
-    };
-    if let Some(loopback) = loopback
-        && url.set_host(Some(loopback)).is_err()
-    {
+    if !make_connectable(&mut url) {
         return Err(refuse("it names no host".into()));
     }
-    let mut path = url.path().trim_end_matches('/').to_owned();
-    for suffix in ["/chat", "/api", "/v1"] {
-        if let Some(shorter) = path.strip_suffix(suffix) {
-            path = shorter.trim_end_matches('/').to_owned();
-        }
-    }
-    path.push('/');
-    url.set_path(&path);
-    url.set_query(None);
-    url.set_fragment(None);
+    cut_to_base(&mut url, &["/chat", "/api", "/v1"]);
     Ok(Address::new(url)?)
 }
 

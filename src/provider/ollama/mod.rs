@@ -13,19 +13,17 @@ mod image;
 mod pull;
 mod wire;
 
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use super::answer::{Answer, Ending, Listener};
+use super::answer::{Answer, Ending, Listener, in_time};
 use super::framing::Ndjson;
 use super::http::{Http, Redirects, Reply, TimeLimits};
 use super::reader::{Reader, pump};
 use super::retry::{Refusal, error_text};
 use super::{Provider, ProviderConfig, PullProgress};
-use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
+use crate::ir::{Clock, Error, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
 use decode::{Decoder, Mistake};
 use encode::{Encoding, ThinkingUse};
 
@@ -75,17 +73,8 @@ impl Ollama {
     async fn chat(&self, model: &str, request: &Request, listener: Listener, stream: bool) -> Result<Response, Error> {
         let mut answer = Answer::new(request, &self.id, model, listener, self.clock.clone());
         let work = self.converse(model, request, stream, &mut answer);
-        let limit = request.constraints.as_ref().and_then(|constraints| constraints.timeout_ms);
-        let outcome = match limit {
-            None => work.await,
-            Some(millis) => tokio::time::timeout(Duration::from_millis(millis), work).await.unwrap_or_else(|_| {
-                Err(Error::new(ErrorCode::Timeout, format!("No whole answer within {millis} ms.")))
-            }),
-        };
-        match outcome {
-            Ok(ending) => answer.complete(ending).await,
-            Err(error) => Err(answer.fail(error).await),
-        }
+        let outcome = in_time(request, work).await;
+        answer.end(outcome).await
     }
 
     /// Sends the request and passes its answer on, up to its end.

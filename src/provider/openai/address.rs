@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use crate::ir::Error;
-use crate::provider::http::{Address, HttpError, HttpProblem};
+use crate::provider::http::{Address, HttpError, HttpProblem, make_connectable};
 
 /// Azure wants to know which of its versions is meant.
 const AZURE_VERSION: &str = "2024-10-21";
@@ -35,7 +35,9 @@ impl Place {
             return Err(refuse("there is no address yet: set one in Settings › Models, or name it with --base-url"));
         }
         let mut url = parse_url(typed).map_err(|error| refuse(&format!("it is not an address: {error}")))?;
-        connectable(&mut url).ok_or_else(|| refuse("it names no host"))?;
+        if !url.has_host() || !make_connectable(&mut url) {
+            return Err(refuse("it names no host"));
+        }
         let version = url.query_pairs().find(|(name, _)| name == "api-version").map(|(_, value)| value.into_owned());
         url.set_query(None);
         url.set_fragment(None);
@@ -128,16 +130,6 @@ fn is_near(ip: IpAddr) -> bool {
         IpAddr::V4(ip) => ip.is_private() || ip.is_loopback() || ip.is_unspecified(),
         IpAddr::V6(ip) => ip.is_unique_local() || ip.is_loopback() || ip.is_unspecified(),
     }
-}
-
-/// `0.0.0.0` and `::` are where a server binds, not where one connects.
-fn connectable(url: &mut Url) -> Option<()> {
-    let loopback = match url.host()? {
-        Host::Ipv4(ip) if ip.is_unspecified() => "127.0.0.1",
-        Host::Ipv6(ip) if ip.is_unspecified() => "[::1]",
-        Host::Ipv4(_) | Host::Ipv6(_) | Host::Domain(_) => return Some(()),
-    };
-    url.set_host(Some(loopback)).ok()
 }
 
 #[cfg(test)]
