@@ -6,10 +6,10 @@
 //! # The house
 //!
 //! ```text
-//!           ui (gui)                       cli
-//!      panels, cards, modals       exec, tool, doctor, …
-//!             │ Intent                      │
-//!             ▼                             │
+//!           ui (gui)                       cli                      server (server)
+//!      panels, cards, modals       exec, tool, doctor, …      HTTP, ledger, bus: an agent whose
+//!             │ Intent                      │                 tools are on another computer, over
+//!             ▼                             │                 the frames of `link`
 //!            app  ◄──────── Event ─────┐    │ Command
 //!      state + reducer                 │    ▼
 //!             └───────── Command ────► engine: the runtime, one task per live session
@@ -43,7 +43,9 @@
 //! | [`secret`] | keys, behind the system's keyring or in memory | a key that can be printed |
 //! | [`port`] | commands, events, questions, settings: what every front end shares | |
 //! | [`engine`] | turns, the gate, the broker of questions, the inbox, shutdown | drawing |
+//! | [`link`] | the device link: what a server may ask of this computer, over one outgoing connection | server code, a listening port |
 //! | [`cli`] | commands without a window | decisions |
+//! | `server` | `nod-server`: tickets, connections, the ledger of calls, the agent whose tools are on a person's computer | a person's files, egui |
 //! | [`app`] | everything the window shows, as data; intents and the reducer | egui, clock, disk, locks |
 //! | `ui` | the only room that names egui and its friends | IO, parsing or sorting while drawing |
 //!
@@ -69,6 +71,7 @@
 //! | a card, panel, modal or settings page | one file in `ui`, one line in its `mod.rs` |
 //! | something a person can do | [`app::Intent`]; the compiler leads to the reducer |
 //! | a stored thing | a migration at the end of the list, one file in [`store`] |
+//! | a message of the device link | [`link::wire`], then the compiler leads to both ends |
 //! | a text | a key in both folders of `assets/lang` |
 #![cfg_attr(
     test,
@@ -88,11 +91,14 @@ pub mod engine;
 pub mod ir;
 pub mod journal;
 pub mod lang;
+pub mod link;
 pub mod policy;
 pub mod port;
 pub mod provider;
 pub mod sandbox;
 pub mod secret;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod store;
 pub mod tool;
 #[cfg(feature = "gui")]

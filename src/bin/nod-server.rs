@@ -1,0 +1,5 @@
+//! `nod-server`: the server side of the device link.
+
+fn main() -> std::process::ExitCode {
+    nod::server::run()
+}

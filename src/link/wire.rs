@@ -1,0 +1,378 @@
+//! The frames of the device link (device-link specification, "Messages"): JSON text, one object each, with `type`,
+//! `event_id` and `sequence`. Both ends read and write them here; neither interprets them here.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// The version that both ends must speak.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// The longest frame, in bytes.
+pub const MAX_FRAME_BYTES: usize = 8 << 20;
+
+/// Why a connection was closed, as a WebSocket close code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum CloseCode {
+    /// The first message was not `device.register`, a sequence went back, or a frame was not JSON.
+    BadProtocol = 4400,
+    /// The ticket is bad, expired or used.
+    BadTicket = 4401,
+    /// A foreign origin, or another device than the ticket's.
+    Forbidden = 4403,
+    /// Nothing was heard for too long.
+    Silence = 4408,
+    /// A newer connection of the same device took its place: do not reconnect.
+    Replaced = 4409,
+}
+
+/// What the desktop says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum FromDesktop {
+    /// The first message, within 10 seconds.
+    #[serde(rename = "device.register")]
+    Register(Register),
+    /// The whole list of tools; replaces the former.
+    #[serde(rename = "tool.registry.sync")]
+    Tools {
+        /// Every tool on offer.
+        tools: Vec<OfferedTool>,
+    },
+    /// How a call ended.
+    #[serde(rename = "tool.call.result")]
+    Result(CallResult),
+    /// A sign of life.
+    #[serde(rename = "heartbeat")]
+    Heartbeat {},
+    /// A frame of the other side made no sense.
+    #[serde(rename = "protocol.error")]
+    ProtocolError(ProtocolError),
+}
+
+/// What the server says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum FromServer {
+    /// The device is known now.
+    #[serde(rename = "device.registered")]
+    Registered(Registered),
+    /// Run this tool.
+    #[serde(rename = "tool.call.request")]
+    Request(Box<CallRequest>),
+    /// The result is in the server's database.
+    #[serde(rename = "tool.call.ack")]
+    Ack {
+        /// Of which call.
+        tool_call_id: String,
+    },
+    /// Do not run it, or stop running it.
+    #[serde(rename = "tool.call.cancel")]
+    Cancel {
+        /// Which call.
+        tool_call_id: String,
+        /// Why, for the log.
+        reason: String,
+    },
+    /// A sign of life.
+    #[serde(rename = "heartbeat")]
+    Heartbeat {},
+    /// A frame of the other side made no sense.
+    #[serde(rename = "protocol.error")]
+    ProtocolError(ProtocolError),
+}
+
+/// Who connects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Register {
+    /// The installation.
+    pub device_id: String,
+    /// The process.
+    pub instance_id: String,
+    /// For example `0.1.0`.
+    pub app_version: String,
+    /// [`PROTOCOL_VERSION`].
+    pub protocol_version: u32,
+}
+
+/// The server's welcome.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// This connection.
+    pub connection_id: String,
+    /// RFC 3339, UTC.
+    pub server_time: String,
+    /// How often to give a sign of life, in seconds.
+    pub heartbeat_seconds: u64,
+}
+
+/// A tool that the desktop lets the server call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OfferedTool {
+    /// For example `workspace.read_file`.
+    pub name: String,
+    /// Changes whenever its meaning does.
+    pub version: String,
+    /// `low` or `medium`.
+    pub risk: String,
+    /// Whether the person is asked each time.
+    pub requires_confirmation: bool,
+    /// How long it may run once it has started, in milliseconds.
+    pub timeout_ms: u64,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+}
+
+/// One dispatch of one call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallRequest {
+    /// The intention: the same however often it is sent.
+    pub tool_call_id: String,
+    /// This dispatch.
+    pub execution_id: String,
+    /// From 1.
+    pub attempt_no: u32,
+    /// For audit only.
+    pub run_id: String,
+    /// For which device.
+    pub device_id: String,
+    /// Which tool.
+    pub tool_name: String,
+    /// Of which version.
+    pub tool_version: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// [`arguments_hash`] of them.
+    pub arguments_hash: String,
+    /// What the server thinks; the desktop decides by its own list.
+    pub requires_confirmation: bool,
+    /// Milliseconds.
+    pub execution_timeout_ms: u64,
+    /// RFC 3339, UTC: do not start after this.
+    pub expires_at: String,
+}
+
+/// How a call ended on the desktop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallResult {
+    /// Which call.
+    pub tool_call_id: String,
+    /// Which dispatch of it.
+    pub execution_id: String,
+    /// How it ended.
+    pub status: ResultStatus,
+    /// What it gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<CallError>,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultStatus {
+    /// It ran.
+    Succeeded,
+    /// It ran and failed.
+    Failed,
+    /// Checks or the person said no.
+    Rejected,
+    /// The server took it back.
+    Cancelled,
+    /// It took too long.
+    TimedOut,
+    /// Nobody knows: the desktop ended while it ran.
+    Unknown,
+}
+
+/// Why a call failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallError {
+    /// A stable code.
+    pub code: String,
+    /// For the model.
+    pub message: String,
+}
+
+/// What was wrong with a frame.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProtocolError {
+    /// A stable code.
+    pub code: String,
+    /// For the log.
+    pub message: String,
+    /// The frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ref_event_id: Option<String>,
+}
+
+/// A frame's message with what every frame carries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame<Body> {
+    /// Unique, for tracing.
+    pub event_id: String,
+    /// Strictly rising per sender and connection.
+    pub sequence: u64,
+    /// The message.
+    #[serde(flatten)]
+    pub body: Body,
+}
+
+/// A frame as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reading<Body> {
+    /// A message of a known type.
+    Message(Frame<Body>),
+    /// A type that this side does not know, or one whose fields do not fit: it is answered with `protocol.error`.
+    Unfit {
+        /// Its sequence counts all the same.
+        sequence: u64,
+        /// What to answer.
+        error: ProtocolError,
+    },
+}
+
+/// A text that is no frame at all: the connection is closed with [`CloseCode::BadProtocol`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a frame: {0}")]
+pub struct NotAFrame(String);
+
+/// What every frame must have.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(rename = "type")]
+    kind: String,
+    event_id: String,
+    sequence: u64,
+}
+
+/// Reads a frame; fields that are not known are ignored.
+///
+/// # Errors
+/// When it is not a JSON object with `type`, `event_id` and `sequence`.
+pub fn read<Body: DeserializeOwned>(text: &str) -> Result<Reading<Body>, NotAFrame> {
+    let head: Head = serde_json::from_str(text).map_err(|error| NotAFrame(error.to_string()))?;
+    Ok(serde_json::from_str(text).map_or_else(
+        |error| Reading::Unfit {
+            sequence: head.sequence,
+            error: ProtocolError {
+                code: "UNKNOWN_MESSAGE".into(),
+                message: format!("{}: {error}", head.kind.chars().take(64).collect::<String>()),
+                ref_event_id: Some(head.event_id),
+            },
+        },
+        Reading::Message,
+    ))
+}
+
+/// Writes a frame.
+///
+/// # Errors
+/// When a value in it cannot be JSON.
+pub fn write<Body: Serialize>(frame: &Frame<Body>) -> Result<String, serde_json::Error> {
+    serde_json::to_string(frame)
+}
+
+/// SHA-256 of the arguments as RFC 8785 JSON, lower-case hex.
+///
+/// # Errors
+/// When a number in them has no form in RFC 8785.
+pub fn arguments_hash(arguments: &Value) -> Result<String, serde_json::Error> {
+    Ok(hex::encode(Sha256::digest(serde_json_canonicalizer::to_vec(arguments)?)))
+}
+
+/// The sequence numbers of one sender as the other side hears them.
+#[derive(Debug, Default)]
+pub struct Heard(Option<u64>);
+
+impl Heard {
+    /// Takes the next number in; false when it does not rise.
+    #[must_use]
+    pub fn rises(&mut self, sequence: u64) -> bool {
+        let rises = self.0.is_none_or(|last| sequence > last);
+        if rises {
+            self.0 = Some(sequence);
+        }
+        rises
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn frames_carry_the_names_of_the_specification() {
+        let frame = Frame {
+            event_id: "e1".into(),
+            sequence: 3,
+            body: FromDesktop::Result(CallResult {
+                tool_call_id: "t:call_1".into(),
+                execution_id: "x1".into(),
+                status: ResultStatus::TimedOut,
+                output: None,
+                error: Some(CallError { code: "TIMED_OUT".into(), message: "too long".into() }),
+                duration_ms: 7,
+            }),
+        };
+        let text = write(&frame).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&text).unwrap(),
+            json!({
+                "event_id": "e1", "sequence": 3, "type": "tool.call.result", "tool_call_id": "t:call_1",
+                "execution_id": "x1", "status": "timed_out",
+                "error": {"code": "TIMED_OUT", "message": "too long"}, "duration_ms": 7,
+            })
+        );
+        assert_eq!(read::<FromDesktop>(&text).unwrap(), Reading::Message(frame));
+    }
+
+    #[test]
+    fn unknown_fields_are_ignored_and_unknown_types_are_answered() {
+        let text = r#"{"type":"heartbeat","event_id":"a","sequence":1,"mood":"good"}"#;
+        let frame = Frame { event_id: "a".into(), sequence: 1, body: FromServer::Heartbeat {} };
+        assert_eq!(read::<FromServer>(text).unwrap(), Reading::Message(frame));
+
+        let Reading::Unfit { sequence: 2, error } =
+            read::<FromServer>(r#"{"type":"device.dance","event_id":"b","sequence":2}"#).unwrap()
+        else {
+            panic!("an unknown type is no message");
+        };
+        assert_eq!((error.code.as_str(), error.ref_event_id.as_deref()), ("UNKNOWN_MESSAGE", Some("b")));
+        assert!(matches!(
+            read::<FromServer>(r#"{"type":"tool.call.ack","event_id":"c","sequence":3}"#).unwrap(),
+            Reading::Unfit { sequence: 3, .. }
+        ));
+    }
+
+    #[test]
+    fn what_is_no_frame_is_told_apart_from_what_is_not_known() {
+        for text in ["", "[]", "{", r#"{"type":"heartbeat"}"#, r#"{"type":"heartbeat","event_id":"a","sequence":"1"}"#]
+        {
+            assert!(read::<FromDesktop>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_hash_is_that_of_rfc_8785() {
+        // SHA-256 of {"a":10,"b":"é"}: a float without a fraction is written as an integer, names are sorted.
+        let expected = hex::encode(Sha256::digest("{\"a\":10,\"b\":\"é\"}"));
+        assert_eq!(arguments_hash(&json!({"b": "é", "a": 10.0})).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_sequence_may_leave_gaps_and_never_goes_back() {
+        let mut heard = Heard::default();
+        assert!([0, 1, 5].into_iter().all(|sequence| heard.rises(sequence)));
+        assert!(!heard.rises(5));
+        assert!(!heard.rises(4));
+    }
+}

@@ -1,0 +1,310 @@
+//! Which devices are connected to this process, and who in it waits for which call. Only in memory: after a restart the
+//! ledger and the desktops' own records say what happened. No database and no WebSocket here.
+#![expect(clippy::disallowed_types, reason = "the server shares what is in memory by short locks, like the engine")]
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::link::wire::{CloseCode, FromServer, OfferedTool};
+
+use super::bus::{Listener, News, Question, Reply};
+use super::ledger::Ended;
+
+/// Messages that may wait for a device that reads slowly; one more, and its connection is given up.
+pub(super) const OUTBOX_MESSAGES: usize = 64;
+
+/// A device of a user.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Device {
+    pub(super) user: String,
+    pub(super) id: String,
+}
+
+/// One connection of one device to this process.
+pub(super) struct Connection {
+    pub(super) id: String,
+    pub(super) device: Device,
+    tools: Mutex<Arc<Vec<OfferedTool>>>,
+    outbox: mpsc::Sender<FromServer>,
+    closing: watch::Sender<Option<CloseCode>>,
+}
+
+/// The other end of a connection: what its socket writes, and when it closes.
+pub(super) struct Outlet {
+    pub(super) outbox: mpsc::Receiver<FromServer>,
+    pub(super) closing: watch::Receiver<Option<CloseCode>>,
+}
+
+/// Why a wait is over.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Woken {
+    /// The result is in the ledger; here it is too where this process wrote it.
+    Result(Option<Ended>),
+    /// The connection that carried the call is gone.
+    Lost,
+}
+
+/// The connections of this process.
+#[derive(Default)]
+pub(super) struct Connections {
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    by_device: HashMap<Device, Arc<Connection>>,
+    waiting: HashMap<String, Vec<Waiting>>,
+}
+
+struct Waiting {
+    execution_id: String,
+    device: Device,
+    connection_id: String,
+    wake: oneshot::Sender<Woken>,
+}
+
+/// A wait for a call's result. Dropping it ends the wait.
+pub(super) struct Wait<'a> {
+    connections: &'a Connections,
+    tool_call_id: String,
+    execution_id: String,
+    pub(super) woken: oneshot::Receiver<Woken>,
+}
+
+impl Connection {
+    pub(super) fn new(id: String, device: Device) -> (Arc<Self>, Outlet) {
+        let (sender, outbox) = mpsc::channel(OUTBOX_MESSAGES);
+        let (closing, closed) = watch::channel(None);
+        let connection = Self { id, device, tools: Mutex::default(), outbox: sender, closing };
+        (Arc::new(connection), Outlet { outbox, closing: closed })
+    }
+
+    /// Queues a message; false when the device does not read, or is gone: its connection is closed then.
+    pub(super) fn send(&self, message: FromServer) -> bool {
+        let is_queued = self.outbox.try_send(message).is_ok();
+        if !is_queued {
+            self.close(CloseCode::Silence);
+        }
+        is_queued
+    }
+
+    /// Has its socket close, for the first reason given.
+    pub(super) fn close(&self, code: CloseCode) {
+        self.closing.send_if_modified(|closing| {
+            let is_first = closing.is_none();
+            closing.get_or_insert(code);
+            is_first
+        });
+    }
+
+    pub(super) fn offer(&self, tools: Vec<OfferedTool>) {
+        *lock(&self.tools) = Arc::new(tools);
+    }
+
+    pub(super) fn tools(&self) -> Arc<Vec<OfferedTool>> {
+        Arc::clone(&lock(&self.tools))
+    }
+}
+
+impl Connections {
+    /// Makes a connection its device's own. An older one is closed, and what waits on it is woken.
+    pub(super) fn register(&self, connection: Arc<Connection>) {
+        let mut table = lock(&self.table);
+        let device = connection.device.clone();
+        let id = connection.id.clone();
+        if let Some(older) = table.by_device.insert(device.clone(), connection) {
+            older.close(CloseCode::Replaced);
+        }
+        table.wake_lost(|waiting| waiting.device == device && waiting.connection_id != id);
+    }
+
+    /// A connection has ended: it is forgotten if it is still its device's own, and what waits on it is woken.
+    pub(super) fn unregister(&self, connection: &Connection) {
+        let mut table = lock(&self.table);
+        if table.by_device.get(&connection.device).is_some_and(|current| current.id == connection.id) {
+            table.by_device.remove(&connection.device);
+        }
+        table.wake_lost(|waiting| waiting.connection_id == connection.id);
+    }
+
+    /// Another process says that a device has connected there: what is here is older.
+    pub(super) fn registered_elsewhere(&self, device: &Device, connection_id: &str) {
+        let mut table = lock(&self.table);
+        if table.by_device.get(device).is_some_and(|current| current.id != connection_id)
+            && let Some(older) = table.by_device.remove(device)
+        {
+            older.close(CloseCode::Replaced);
+        }
+        table.wake_lost(|waiting| waiting.device == *device && waiting.connection_id != connection_id);
+    }
+
+    /// Another process says that a connection is gone.
+    pub(super) fn lost_elsewhere(&self, connection_id: &str) {
+        lock(&self.table).wake_lost(|waiting| waiting.connection_id == connection_id);
+    }
+
+    pub(super) fn get(&self, device: &Device) -> Option<Arc<Connection>> {
+        lock(&self.table).by_device.get(device).cloned()
+    }
+
+    /// Starts to wait for a call; begun before it is sent, so that no answer can come too early.
+    pub(super) fn wait(
+        &self,
+        tool_call_id: &str,
+        execution_id: &str,
+        device: &Device,
+        connection_id: &str,
+    ) -> Wait<'_> {
+        let (wake, woken) = oneshot::channel();
+        let waiting = Waiting {
+            execution_id: execution_id.to_owned(),
+            device: device.clone(),
+            connection_id: connection_id.to_owned(),
+            wake,
+        };
+        lock(&self.table).waiting.entry(tool_call_id.to_owned()).or_default().push(waiting);
+        Wait { connections: self, tool_call_id: tool_call_id.to_owned(), execution_id: execution_id.to_owned(), woken }
+    }
+
+    /// Wakes everybody who waits for a call.
+    pub(super) fn resolve(&self, tool_call_id: &str, ended: Option<&Ended>) {
+        for waiting in lock(&self.table).waiting.remove(tool_call_id).unwrap_or_default() {
+            // Whoever waited may have given up at this very moment.
+            waiting.wake.send(Woken::Result(ended.cloned())).ok();
+        }
+    }
+
+    /// How many devices are connected and how many calls wait, for the figures.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let table = lock(&self.table);
+        (table.by_device.len(), table.waiting.values().map(Vec::len).sum())
+    }
+}
+
+impl Listener for Connections {
+    fn answer(&self, device: &Device, question: Question) -> Option<Reply> {
+        let here = self.get(device)?;
+        Some(match question {
+            Question::Describe => {
+                Reply::Device { connection_id: here.id.clone(), tools: here.tools().as_ref().clone() }
+            }
+            Question::Dispatch { connection_id, .. } if connection_id != here.id => Reply::Gone,
+            Question::Dispatch { request, .. } => {
+                if here.send(FromServer::Request(request)) {
+                    Reply::Sent
+                } else {
+                    Reply::Gone
+                }
+            }
+            Question::Cancel { tool_call_id, reason } => {
+                here.send(FromServer::Cancel { tool_call_id, reason });
+                Reply::Sent
+            }
+        })
+    }
+
+    fn hear(&self, news: News) {
+        match news {
+            News::Registered { user, device_id, connection_id } => {
+                self.registered_elsewhere(&Device { user, id: device_id }, &connection_id);
+            }
+            News::Lost { connection_id } => self.lost_elsewhere(&connection_id),
+            News::Result { tool_call_id } => self.resolve(&tool_call_id, None),
+        }
+    }
+}
+
+impl Table {
+    fn wake_lost(&mut self, is_lost: impl Fn(&Waiting) -> bool) {
+        self.waiting.retain(|_, waiting| {
+            for lost in waiting.extract_if(.., |waiting| is_lost(waiting)) {
+                // As in `resolve`.
+                lost.wake.send(Woken::Lost).ok();
+            }
+            !waiting.is_empty()
+        });
+    }
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        let mut table = lock(&self.connections.table);
+        if let Some(waiting) = table.waiting.get_mut(&self.tool_call_id) {
+            waiting.retain(|waiting| waiting.execution_id != self.execution_id);
+            if waiting.is_empty() {
+                table.waiting.remove(&self.tool_call_id);
+            }
+        }
+    }
+}
+
+/// A panic while the table was held leaves it as it was between two changes.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::ledger::CallStatus;
+
+    fn device() -> Device {
+        Device { user: "ann".into(), id: "laptop".into() }
+    }
+
+    #[test]
+    fn a_newer_connection_takes_the_place_and_wakes_who_waits_on_the_older() {
+        let connections = Connections::default();
+        let (first, outlet) = Connection::new("k1".into(), device());
+        connections.register(first);
+        let mut wait = connections.wait("t:c", "x1", &device(), "k1");
+        let (second, _outlet) = Connection::new("k2".into(), device());
+        connections.register(second);
+        assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
+        assert_eq!(wait.woken.try_recv(), Ok(Woken::Lost));
+        assert_eq!(connections.get(&device()).map(|current| current.id.clone()), Some("k2".into()));
+    }
+
+    #[test]
+    fn the_end_of_a_replaced_connection_leaves_the_newer_one() {
+        let connections = Connections::default();
+        let (first, _outlet) = Connection::new("k1".into(), device());
+        connections.register(Arc::clone(&first));
+        let (second, _newer) = Connection::new("k2".into(), device());
+        connections.register(second);
+        connections.unregister(&first);
+        assert!(connections.get(&device()).is_some());
+    }
+
+    #[test]
+    fn a_result_wakes_everybody_who_waits_for_the_call() {
+        let connections = Connections::default();
+        let mut first = connections.wait("t:c", "x1", &device(), "k1");
+        let mut second = connections.wait("t:c", "x2", &device(), "k1");
+        let ended = Ended { status: CallStatus::Succeeded, output: None, error: None };
+        connections.resolve("t:c", Some(&ended));
+        for wait in [&mut first, &mut second] {
+            assert_eq!(wait.woken.try_recv(), Ok(Woken::Result(Some(ended.clone()))));
+        }
+        assert_eq!(connections.counts(), (0, 0));
+    }
+
+    #[test]
+    fn a_dropped_wait_leaves_nothing_behind() {
+        let connections = Connections::default();
+        drop(connections.wait("t:c", "x1", &device(), "k1"));
+        assert_eq!(connections.counts(), (0, 0));
+    }
+
+    #[test]
+    fn a_device_that_does_not_read_is_given_up() {
+        let (connection, outlet) = Connection::new("k1".into(), device());
+        for _ in 0..OUTBOX_MESSAGES {
+            assert!(connection.send(FromServer::Heartbeat {}));
+        }
+        assert!(!connection.send(FromServer::Heartbeat {}));
+        assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Silence));
+    }
+}

@@ -1,0 +1,401 @@
+//! The server's doors: who may come in, and which room of the house they are led to. Nothing is decided here but that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, Query, State, WebSocketUpgrade};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use futures_util::{Stream, StreamExt as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use crate::ir::{Message, Role};
+use crate::link::wire::{CloseCode, MAX_FRAME_BYTES};
+
+use super::agent::{Agent, EVENTS};
+use super::agui::{Event, RunAgentInput};
+use super::connection::Device;
+use super::ledger::{CallView, LedgerError, NewTurn, Prepared, RunStart, ThreadRow, ThreadView};
+use super::service::{Calls, Context, Wanted, unique};
+use super::socket::{self, Pace};
+use super::ticket::{TICKET_SECONDS, TicketError, Tickets, without_tickets};
+use super::token::token_hash;
+
+/// The longest request body, in bytes.
+const MAX_BODY_BYTES: usize = 4 << 20;
+/// Buffers of one device's socket: a device that says nothing costs next to nothing.
+const SOCKET_BUFFER_BYTES: usize = 4 << 10;
+
+/// What every request may need.
+pub(super) struct House {
+    pub(super) agent: Agent,
+    pub(super) calls: Arc<Calls>,
+    pub(super) tickets: Tickets,
+    pub(super) origins: Vec<String>,
+    pub(super) pace: Pace,
+    pub(super) is_dev: bool,
+    /// Whether the figures are open to whoever reaches this address.
+    pub(super) open_metrics: bool,
+    /// Runs and sockets under way.
+    pub(super) tasks: TaskTracker,
+    /// Cancelled when the server goes down.
+    pub(super) shutdown: CancellationToken,
+}
+
+type Shared = Arc<House>;
+
+/// All routes.
+pub(super) fn router(house: Shared) -> Router {
+    let mut router = Router::new()
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/metrics", get(metrics))
+        .route("/api/desktop/connection-ticket", post(issue_ticket))
+        .route("/api/desktop/ws", get(connect))
+        .route("/api/turns", post(prepare_turn))
+        .route("/api/agent", post(run_agent))
+        .route("/api/threads", get(threads))
+        .route("/api/threads/{id}", get(thread).delete(delete_thread))
+        .route("/api/tool-calls/{id}", get(tool_call));
+    if house.is_dev {
+        router = router
+            .route("/api/desktop/dev/tool-calls", post(dev_call))
+            .route("/api/desktop/dev/tool-calls/{id}/cancel", post(dev_cancel));
+    }
+    router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).layer(axum::middleware::from_fn(log)).with_state(house)
+}
+
+/// One line for each request. A ticket in its address does not reach the log.
+async fn log(request: axum::extract::Request, next: axum::middleware::Next) -> Response {
+    let line = format!("{} {}", request.method(), without_tickets(&request.uri().to_string()));
+    let response = next.run(request).await;
+    tracing::info!(status = response.status().as_u16(), "{line}");
+    response
+}
+
+/// Why a request is not answered as it hoped.
+enum Refused {
+    Unauthorized,
+    NotFound,
+    Conflict(&'static str),
+    Bad(&'static str),
+    Broken,
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let (status, code, message) = match self {
+            Self::Unauthorized => {
+                (StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "Send a user token: Authorization: Bearer …")
+            }
+            Self::NotFound => (StatusCode::NOT_FOUND, "NOT_FOUND", "There is nothing of yours at this address."),
+            Self::Conflict(message) => (StatusCode::CONFLICT, "CONFLICT", message),
+            Self::Bad(message) => (StatusCode::BAD_REQUEST, "BAD_REQUEST", message),
+            Self::Broken => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "The server's database does not answer."),
+        };
+        (status, Json(json!({"error": {"code": code, "message": message}}))).into_response()
+    }
+}
+
+impl From<LedgerError> for Refused {
+    fn from(error: LedgerError) -> Self {
+        if matches!(error, LedgerError::NotFound) {
+            return Self::NotFound;
+        }
+        tracing::error!(%error, "the ledger");
+        Self::Broken
+    }
+}
+
+/// A user whose token counts.
+struct User(String);
+
+impl FromRequestParts<Shared> for User {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, house: &Shared) -> Result<Self, Refused> {
+        let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token =
+            header.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let Some((_, token)) = token else { return Err(Refused::Unauthorized) };
+        let user = house.agent.ledger.user_of_token(&token_hash(token.trim())).await?;
+        user.map(Self).ok_or(Refused::Unauthorized)
+    }
+}
+
+async fn metrics(State(house): State<Shared>, user: Result<User, Refused>) -> Result<Response, Refused> {
+    if !house.open_metrics {
+        user?;
+    }
+    let text = house.calls.metrics.text(&house.calls.connections);
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
+}
+
+#[derive(Deserialize)]
+struct TicketWanted {
+    device_id: String,
+}
+
+async fn issue_ticket(
+    State(house): State<Shared>,
+    User(user): User,
+    Json(wanted): Json<TicketWanted>,
+) -> Result<Json<Value>, Refused> {
+    let is_id = |text: &str| (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_id(&wanted.device_id) {
+        return Err(Refused::Bad("device_id must be 1 to 128 printable ASCII characters."));
+    }
+    let device = Device { user, id: wanted.device_id };
+    let ticket = house.tickets.issue(&device, unique(), (house.calls.clock)()).map_err(|error| {
+        tracing::error!(%error, "a ticket could not be signed");
+        Refused::Broken
+    })?;
+    Ok(Json(json!({"ticket": ticket, "expires_in": TICKET_SECONDS})))
+}
+
+#[derive(Deserialize)]
+struct TicketShown {
+    #[serde(default)]
+    ticket: String,
+}
+
+/// The upgrade is always accepted and closed with a code after, so that the desktop knows why.
+async fn connect(
+    State(house): State<Shared>,
+    Query(shown): Query<TicketShown>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let upgrade = upgrade
+        .max_message_size(MAX_FRAME_BYTES)
+        .max_frame_size(MAX_FRAME_BYTES)
+        .read_buffer_size(SOCKET_BUFFER_BYTES)
+        .write_buffer_size(0);
+    upgrade.on_upgrade(move |socket| async move {
+        let admitted = admit(&house, &headers, &shown.ticket).await;
+        let (calls, pace, shutdown) = (Arc::clone(&house.calls), house.pace, house.shutdown.clone());
+        // Without a close frame: a desktop reconnects to whoever comes up next.
+        let served = house.tasks.track_future(socket::serve(socket, admitted, calls, pace));
+        tokio::select! {
+            () = served => {}
+            () = shutdown.cancelled() => {}
+        }
+    })
+}
+
+async fn admit(house: &House, headers: &HeaderMap, ticket: &str) -> Result<Device, CloseCode> {
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        let is_listed = origin.to_str().is_ok_and(|origin| house.origins.iter().any(|listed| listed == origin));
+        if !is_listed {
+            return Err(CloseCode::Forbidden);
+        }
+    }
+    let ledger = house.agent.ledger.as_ref();
+    house.tickets.consume(ticket, ledger, (house.calls.clock)()).await.map_err(|error| {
+        if let TicketError::Ledger(error) = error {
+            tracing::error!(%error, "the ledger");
+        }
+        CloseCode::BadTicket
+    })
+}
+
+#[derive(Deserialize)]
+struct TurnWanted {
+    thread_id: Option<String>,
+    input: String,
+    device_id: Option<String>,
+    /// Branch off before this turn of the thread: an edit or another try.
+    before_turn_id: Option<String>,
+}
+
+async fn prepare_turn(
+    State(house): State<Shared>,
+    User(user): User,
+    Json(wanted): Json<TurnWanted>,
+) -> Result<Json<Prepared>, Refused> {
+    if wanted.input.trim().is_empty() {
+        return Err(Refused::Bad("input is empty."));
+    }
+    let now = (house.calls.clock)();
+    let prepared = house.agent.ledger.prepare_turn(NewTurn {
+        user,
+        thread: wanted.thread_id,
+        new_thread_id: unique(),
+        before_turn: wanted.before_turn_id,
+        turn_id: unique(),
+        run_id: unique(),
+        input: Message::text(Role::User, wanted.input, now),
+        device_id: wanted.device_id,
+        now,
+    });
+    Ok(Json(prepared.await?))
+}
+
+async fn run_agent(
+    State(house): State<Shared>,
+    User(user): User,
+    Json(input): Json<RunAgentInput>,
+) -> Result<Response, Refused> {
+    let start = begin(&house, &user, input).await?;
+    house.calls.metrics.run_started();
+    let (sender, events) = mpsc::channel(EVENTS);
+    let cancel = house.shutdown.child_token();
+    let stop_with_stream = cancel.clone().drop_guard();
+    let running = Arc::clone(&house);
+    // Not part of the stream: when the client goes away, what the run owes the ledger is still done.
+    house.tasks.spawn(async move { running.agent.run(&user, start, sender, cancel).await });
+    let stream = sse(events, stop_with_stream);
+    Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
+}
+
+/// The prepared run of that id, or one made from the client's last words.
+async fn begin(house: &House, user: &str, input: RunAgentInput) -> Result<RunStart, Refused> {
+    let ledger = house.agent.ledger.as_ref();
+    let now = (house.calls.clock)();
+    let replica = &house.calls.replica;
+    if let Some(start) = ledger.start_run(user, &input.run_id, replica, now).await? {
+        return Ok(start);
+    }
+    let words = input.last_words().ok_or(Refused::Bad("There is no message of a person in it."))?;
+    let device_id = input.device_id();
+    let is_known = ledger.thread(user, &input.thread_id).await?.is_some();
+    let prepared = ledger.prepare_turn(NewTurn {
+        user: user.to_owned(),
+        thread: is_known.then(|| input.thread_id.clone()),
+        new_thread_id: input.thread_id,
+        before_turn: None,
+        turn_id: unique(),
+        run_id: input.run_id,
+        input: Message::text(Role::User, words, now),
+        device_id,
+        now,
+    });
+    let prepared = prepared.await.map_err(|error| match error {
+        LedgerError::NotFound => Refused::Conflict("This run was begun before, or the thread is another user's."),
+        LedgerError::Database { .. } | LedgerError::Address { .. } | LedgerError::NameTaken { .. } => error.into(),
+    })?;
+    let start = ledger.start_run(user, &prepared.run_id, replica, now).await?;
+    start.ok_or(Refused::Conflict("This run was begun before."))
+}
+
+/// The events as an SSE stream; dropping it stops the run.
+fn sse(events: mpsc::Receiver<Event>, stop: DropGuard) -> impl Stream<Item = Result<SseEvent, axum::Error>> {
+    futures_util::stream::unfold((events, stop), |(mut events, stop)| async move {
+        events.recv().await.map(|event| (event, (events, stop)))
+    })
+    .map(|event| SseEvent::default().json_data(event))
+}
+
+async fn threads(State(house): State<Shared>, User(user): User) -> Result<Json<Vec<ThreadRow>>, Refused> {
+    Ok(Json(house.agent.ledger.threads(&user).await?))
+}
+
+async fn thread(
+    State(house): State<Shared>,
+    User(user): User,
+    Path(id): Path<String>,
+) -> Result<Json<ThreadView>, Refused> {
+    house.agent.ledger.thread(&user, &id).await?.map(Json).ok_or(Refused::NotFound)
+}
+
+async fn delete_thread(
+    State(house): State<Shared>,
+    User(user): User,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Refused> {
+    if house.agent.ledger.delete_thread(&user, &id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(Refused::NotFound)
+    }
+}
+
+async fn tool_call(
+    State(house): State<Shared>,
+    User(user): User,
+    Path(id): Path<String>,
+) -> Result<Json<CallView>, Refused> {
+    house.agent.ledger.call(&user, &id).await?.map(Json).ok_or(Refused::NotFound)
+}
+
+#[derive(Deserialize)]
+struct DevCall {
+    device_id: String,
+    tool_name: String,
+    arguments: Value,
+    tool_call_id: Option<String>,
+}
+
+/// One call without a model. What was refused before it was written down has no executions.
+#[derive(Serialize)]
+struct DevAnswer {
+    tool_call_id: String,
+    status: &'static str,
+    tool_name: String,
+    arguments: Value,
+    error: Value,
+    executions: [Value; 0],
+}
+
+async fn dev_call(
+    State(house): State<Shared>,
+    User(user): User,
+    Json(wanted): Json<DevCall>,
+) -> Result<Response, Refused> {
+    let tool_call_id = wanted.tool_call_id.unwrap_or_else(|| format!("dev:{}", unique()));
+    let context = Context {
+        user: user.clone(),
+        device_id: Some(wanted.device_id),
+        thread_id: String::new(),
+        run_id: String::new(),
+    };
+    let call = Wanted {
+        tool_call_id: tool_call_id.clone(),
+        tool_name: wanted.tool_name.clone(),
+        arguments: wanted.arguments.clone(),
+    };
+    let calls = Arc::clone(&house.calls);
+    let cancel = house.shutdown.child_token();
+    let ended = house.tasks.spawn(async move { calls.call(&context, call, &cancel).await }).await;
+    let outcome = ended.map_err(|broken| {
+        tracing::error!(%broken, "a call broke");
+        Refused::Broken
+    })?;
+    if let Err(error) = &outcome
+        && (error.code == "IDEMPOTENCY_CONFLICT" || house.agent.ledger.call(&user, &tool_call_id).await?.is_none())
+    {
+        let (tool_name, arguments) = (wanted.tool_name, wanted.arguments);
+        let error = json!(error);
+        let answer = DevAnswer { tool_call_id, status: "rejected", tool_name, arguments, error, executions: [] };
+        return Ok(Json(answer).into_response());
+    }
+    let call = house.agent.ledger.call(&user, &tool_call_id).await?.ok_or(Refused::NotFound)?;
+    Ok(Json(call).into_response())
+}
+
+#[derive(Deserialize)]
+struct DevCancel {
+    device_id: Option<String>,
+}
+
+async fn dev_cancel(
+    State(house): State<Shared>,
+    User(user): User,
+    Path(id): Path<String>,
+    body: Option<Json<DevCancel>>,
+) -> Result<StatusCode, Refused> {
+    let device = match body.and_then(|Json(body)| body.device_id) {
+        Some(device) => device,
+        None => house.agent.ledger.device_of_call(&user, &id).await?.ok_or(Refused::NotFound)?,
+    };
+    house.calls.take_back(&Device { user, id: device }, &id, "CANCELLED_BY_DEVELOPER").await;
+    Ok(StatusCode::ACCEPTED)
+}

@@ -1,0 +1,624 @@
+//! What the server must not forget: user tokens, used tickets, threads with their turns and runs, calls with their
+//! dispatches. One trait, two databases; the rules that decide live here, the SQL in each implementation.
+//!
+//! Every method is one transaction and returns once it is kept.
+
+mod postgres;
+mod sqlite;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ir::{Message, UnixMs};
+use crate::link::wire::{CallError, ResultStatus};
+
+/// A ledger that everybody may hold.
+pub type SharedLedger = Arc<dyn Ledger>;
+
+/// What a ledger gives back.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, LedgerError>>;
+
+/// Why the ledger could not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The database is not there, or does not do as it is told.
+    #[error("the database does not answer as it should: {detail}. Check that it runs, has room and may be written.")]
+    Database {
+        /// The database's own words.
+        detail: String,
+    },
+    /// The address names no database.
+    #[error("{address} is no database: use sqlite:PATH or postgres://USER@HOST/NAME.")]
+    Address {
+        /// As it was given, without a password.
+        address: String,
+    },
+    /// What a change is about is not there, or not this user's.
+    #[error("there is no such thread or turn of yours, or the turn's id is taken.")]
+    NotFound,
+    /// The name is taken.
+    #[error("there is already a token named {name}. Revoke it first, or choose another name.")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+}
+
+/// A user token as it is listed; the token itself is not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRow {
+    /// The user.
+    pub name: String,
+    /// When it was made.
+    pub created_at: UnixMs,
+    /// When it was revoked.
+    pub revoked_at: Option<UnixMs>,
+}
+
+/// A turn to be prepared. Every id is new.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewTurn {
+    /// Whose.
+    pub user: String,
+    /// The thread to go on with; `None` for a new one.
+    pub thread: Option<String>,
+    /// The id of a new thread, should there be one.
+    pub new_thread_id: String,
+    /// Begin a new thread with what stands before this turn of `thread`: an edit or another try.
+    pub before_turn: Option<String>,
+    /// The turn.
+    pub turn_id: String,
+    /// Its run.
+    pub run_id: String,
+    /// What the person says.
+    pub input: Message,
+    /// Whose tools may be used.
+    pub device_id: Option<String>,
+    /// When.
+    pub now: UnixMs,
+}
+
+/// A prepared turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Prepared {
+    /// The conversation.
+    pub thread_id: String,
+    /// The person's turn in it.
+    pub turn_id: String,
+    /// The one run of that turn.
+    pub run_id: String,
+}
+
+/// A run that begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStart {
+    /// Its ids.
+    pub ids: Prepared,
+    /// Whose tools may be used.
+    pub device_id: Option<String>,
+    /// Everything said in the thread so far, the person's new words last.
+    pub history: Vec<Message>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Nobody has asked for its answer yet.
+    Prepared,
+    /// An answer is on its way.
+    Running,
+    /// Answered.
+    Succeeded,
+    /// It broke.
+    Failed,
+    /// The client closed the stream.
+    Cancelled,
+    /// It came to a limit of rounds or calls.
+    Limited,
+    /// The process that ran it is gone.
+    Interrupted,
+}
+
+/// A thread in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ThreadRow {
+    /// Its id.
+    pub thread_id: String,
+    /// Cut from its first words.
+    pub title: String,
+    /// The thread that it branches from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_thread_id: Option<String>,
+    /// When it began, Unix milliseconds.
+    pub created_at: UnixMs,
+    /// When something was last said, Unix milliseconds.
+    pub updated_at: UnixMs,
+}
+
+/// A thread with all that is in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ThreadView {
+    /// The thread.
+    #[serde(flatten)]
+    pub thread: ThreadRow,
+    /// What it took over from the thread that it branches from, oldest first.
+    pub inherited: Vec<Message>,
+    /// Its turns, oldest first.
+    pub turns: Vec<TurnView>,
+    /// Its calls, oldest first.
+    pub tool_calls: Vec<CallView>,
+}
+
+/// A turn with its run and what was said.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TurnView {
+    /// Its id.
+    pub turn_id: String,
+    /// Its run.
+    pub run_id: String,
+    /// How the run stands.
+    pub status: RunStatus,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The device whose tools it may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_id: Option<String>,
+    /// The person's words, the answers and the results, oldest first.
+    pub messages: Vec<Message>,
+}
+
+/// How a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// Written down, not sent.
+    Created,
+    /// Sent.
+    Dispatched,
+    /// It ran.
+    Succeeded,
+    /// It ran and failed.
+    Failed,
+    /// The desktop or the person said no.
+    Rejected,
+    /// Taken back before it had an effect.
+    Cancelled,
+    /// The server gave up waiting; a late result replaces this.
+    TimedOut,
+    /// The connection was lost after the dispatch; the desktop's report replaces this.
+    Unknown,
+}
+
+impl CallStatus {
+    /// Whether nothing may replace it.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Succeeded | Self::Failed | Self::Rejected | Self::Cancelled => true,
+            Self::Created | Self::Dispatched | Self::TimedOut | Self::Unknown => false,
+        }
+    }
+
+    /// Its name in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Dispatched => "dispatched",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    fn from_name(name: &str) -> Result<Self, LedgerError> {
+        [
+            Self::Created,
+            Self::Dispatched,
+            Self::Succeeded,
+            Self::Failed,
+            Self::Rejected,
+            Self::Cancelled,
+            Self::TimedOut,
+            Self::Unknown,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == name)
+        .ok_or_else(|| LedgerError::Database { detail: format!("a call has the status {name:?}") })
+    }
+}
+
+impl From<ResultStatus> for CallStatus {
+    fn from(status: ResultStatus) -> Self {
+        match status {
+            ResultStatus::Succeeded => Self::Succeeded,
+            ResultStatus::Failed => Self::Failed,
+            ResultStatus::Rejected => Self::Rejected,
+            ResultStatus::Cancelled => Self::Cancelled,
+            ResultStatus::TimedOut => Self::TimedOut,
+            ResultStatus::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl RunStatus {
+    /// Its name in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prepared => "prepared",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Limited => "limited",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    fn from_name(name: &str) -> Result<Self, LedgerError> {
+        [
+            Self::Prepared,
+            Self::Running,
+            Self::Succeeded,
+            Self::Failed,
+            Self::Cancelled,
+            Self::Limited,
+            Self::Interrupted,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == name)
+        .ok_or_else(|| LedgerError::Database { detail: format!("a run has the status {name:?}") })
+    }
+}
+
+/// A call about to be dispatched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewAttempt {
+    /// The intention.
+    pub tool_call_id: String,
+    /// Whose.
+    pub user: String,
+    /// To which device.
+    pub device_id: String,
+    /// In which thread; empty for a developer's call.
+    pub thread_id: String,
+    /// In which run; empty for a developer's call.
+    pub run_id: String,
+    /// Which tool.
+    pub tool_name: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// Their hash.
+    pub arguments_hash: String,
+    /// This dispatch.
+    pub execution_id: String,
+    /// Over which connection.
+    pub connection_id: String,
+    /// The process that waits for the result.
+    pub replica: String,
+    /// When.
+    pub now: UnixMs,
+}
+
+/// What is to be done with a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Begun {
+    /// Send it: its rows are written and read `dispatched`.
+    Dispatch {
+        /// From 1.
+        attempt_no: u32,
+    },
+    /// It has ended for good: this is its answer, nothing is sent.
+    Ended(Ended),
+    /// The same id with other arguments.
+    Conflict,
+}
+
+/// How a call ended, for good or for now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// The status.
+    pub status: CallStatus,
+    /// What it gave.
+    pub output: Option<Value>,
+    /// Why not.
+    pub error: Option<CallError>,
+}
+
+/// A result as it came from a device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewResult {
+    /// Whose device.
+    pub user: String,
+    /// Which device.
+    pub device_id: String,
+    /// Which call.
+    pub tool_call_id: String,
+    /// Which dispatch.
+    pub execution_id: String,
+    /// What it says.
+    pub ended: Ended,
+    /// When it came.
+    pub now: UnixMs,
+}
+
+/// What became of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// Written: wake whoever waits.
+    Written,
+    /// The call had ended for good before: acknowledged and ignored.
+    AlreadyFinal,
+    /// This user's device was never sent such a call.
+    NotKnown,
+}
+
+/// A call with its dispatches.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallView {
+    /// The intention.
+    pub tool_call_id: String,
+    /// How it stands.
+    pub status: CallStatus,
+    /// Which tool.
+    pub tool_name: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// What it gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<CallError>,
+    /// Every dispatch, in order.
+    pub executions: Vec<ExecutionView>,
+}
+
+/// One dispatch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExecutionView {
+    /// From 1.
+    pub attempt_no: u32,
+    /// How it stands.
+    pub status: CallStatus,
+    /// Over which connection.
+    pub connection_id: String,
+    /// Unix milliseconds.
+    pub started_at: UnixMs,
+    /// Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<UnixMs>,
+}
+
+/// The server's memory.
+pub trait Ledger: Send + Sync {
+    /// Keeps a new token's hash under a user's name.
+    fn add_token<'a>(&'a self, name: &'a str, hash: &'a str, now: UnixMs) -> Answer<'a, ()>;
+
+    /// Every token, by name.
+    fn tokens(&self) -> Answer<'_, Vec<TokenRow>>;
+
+    /// Revokes a token; false when there is none of that name that still counts.
+    fn revoke_token<'a>(&'a self, name: &'a str, now: UnixMs) -> Answer<'a, bool>;
+
+    /// The user of a token that still counts, by the token's hash.
+    fn user_of_token<'a>(&'a self, hash: &'a str) -> Answer<'a, Option<String>>;
+
+    /// Uses a ticket up; false when it was used before. Forgets those that have expired.
+    fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, bool>;
+
+    /// Prepares a turn; `NotFound` when its thread or turn is not this user's, or its run id is taken.
+    fn prepare_turn(&self, turn: NewTurn) -> Answer<'_, Prepared>;
+
+    /// Begins a prepared run, once; `None` when there is none of that id to begin for this user.
+    fn start_run<'a>(
+        &'a self,
+        user: &'a str,
+        run: &'a str,
+        replica: &'a str,
+        now: UnixMs,
+    ) -> Answer<'a, Option<RunStart>>;
+
+    /// Adds to what was said in a run. Ids of calls that the thread already has get a suffix; gives the message as kept.
+    fn append_message<'a>(&'a self, ids: &'a Prepared, message: Message) -> Answer<'a, Message>;
+
+    /// Ends a run.
+    fn end_run<'a>(&'a self, run: &'a str, status: RunStatus, error: Option<String>, now: UnixMs) -> Answer<'a, ()>;
+
+    /// A user's threads, the newest first.
+    fn threads<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<ThreadRow>>;
+
+    /// A thread with all that is in it.
+    fn thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Option<ThreadView>>;
+
+    /// Deletes a thread with all that is in it; false when there is none.
+    fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, bool>;
+
+    /// Writes a call and its dispatch down, or says why it is not sent.
+    fn begin_attempt(&self, attempt: NewAttempt) -> Answer<'_, Begun>;
+
+    /// Writes a device's result down.
+    fn record_result(&self, result: NewResult) -> Answer<'_, Recorded>;
+
+    /// Gives a dispatch up: its call becomes `status` (`timed_out` or `unknown`) unless it has ended for good.
+    fn give_up<'a>(
+        &'a self,
+        tool_call_id: &'a str,
+        execution_id: &'a str,
+        status: CallStatus,
+        code: &'a str,
+        now: UnixMs,
+    ) -> Answer<'a, ()>;
+
+    /// A call with its dispatches.
+    fn call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<CallView>>;
+
+    /// The device that a call was sent to.
+    fn device_of_call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<String>>;
+
+    /// Says that this process lives, and ends what processes left behind that have not said so since `dead_before`:
+    /// calls without a result become `unknown` (`SERVER_RESTARTED`), runs `interrupted`. Gives how many calls.
+    fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, dead_before: UnixMs) -> Answer<'a, u64>;
+}
+
+/// Opens the ledger at an address: `sqlite:PATH` or `postgres://…`.
+///
+/// # Errors
+/// When the address names no database, or the database cannot be opened or brought to this program's format.
+pub async fn open(address: &str) -> Result<SharedLedger, LedgerError> {
+    if let Some(path) = address.strip_prefix("sqlite:") {
+        return Ok(Arc::new(sqlite::SqliteLedger::open(std::path::Path::new(path))?));
+    }
+    if address.starts_with("postgres://") || address.starts_with("postgresql://") {
+        return Ok(Arc::new(postgres::PostgresLedger::open(address).await?));
+    }
+    let scheme = address.split_once(':').map_or("", |(scheme, _)| scheme);
+    Err(LedgerError::Address { address: scheme.to_owned() })
+}
+
+/// What is known of a call before another dispatch of it.
+struct Known {
+    arguments_hash: String,
+    user: String,
+    device_id: String,
+    ended: Ended,
+    attempts: u32,
+}
+
+/// Whether a call is sent (again): never after it has ended for good, never with other arguments.
+fn judge(attempt: &NewAttempt, known: Option<Known>) -> Begun {
+    let Some(known) = known else {
+        return Begun::Dispatch { attempt_no: 1 };
+    };
+    let is_same = known.arguments_hash == attempt.arguments_hash
+        && known.user == attempt.user
+        && known.device_id == attempt.device_id;
+    if !is_same {
+        return Begun::Conflict;
+    }
+    if known.ended.status.is_final() {
+        return Begun::Ended(known.ended);
+    }
+    Begun::Dispatch { attempt_no: known.attempts + 1 }
+}
+
+/// Gives calls whose id the thread already has a suffix of their own.
+fn with_new_ids(
+    mut message: Message,
+    mut is_taken: impl FnMut(&str) -> Result<bool, LedgerError>,
+) -> Result<Message, LedgerError> {
+    let mut given: Vec<String> = Vec::new();
+    for call in message.tool_calls.iter_mut().flatten() {
+        let own = call.id.as_str().to_owned();
+        let mut id = own.clone();
+        let mut number = 2;
+        while given.contains(&id) || is_taken(&id)? {
+            id = format!("{own}~{number}");
+            number += 1;
+        }
+        call.id = crate::ir::CallId::new(id.clone());
+        given.push(id);
+    }
+    Ok(message)
+}
+
+/// A title from the first words.
+fn title_of(input: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = input.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut title: String = line.chars().take(LONGEST).collect();
+    if line.chars().count() > LONGEST {
+        title.push('…');
+    }
+    title
+}
+
+fn to_json(value: &impl Serialize) -> Result<String, LedgerError> {
+    serde_json::to_string(value).map_err(broken)
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, LedgerError> {
+    serde_json::from_str(text).map_err(broken)
+}
+
+fn broken(error: impl std::fmt::Display) -> LedgerError {
+    LedgerError::Database { detail: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ir::{CallId, Role, ToolCall};
+
+    fn attempt(hash: &str) -> NewAttempt {
+        NewAttempt {
+            tool_call_id: "t:c".into(),
+            user: "ann".into(),
+            device_id: "d".into(),
+            thread_id: "t".into(),
+            run_id: "r".into(),
+            tool_name: "workspace.list_files".into(),
+            arguments: json!({}),
+            arguments_hash: hash.into(),
+            execution_id: "x".into(),
+            connection_id: "k".into(),
+            replica: "p".into(),
+            now: UnixMs(1),
+        }
+    }
+
+    fn known(hash: &str, status: CallStatus) -> Known {
+        Known {
+            arguments_hash: hash.into(),
+            user: "ann".into(),
+            device_id: "d".into(),
+            ended: Ended { status, output: Some(json!(1)), error: None },
+            attempts: 1,
+        }
+    }
+
+    #[test]
+    fn a_call_is_sent_again_only_while_it_has_not_ended_for_good() {
+        assert_eq!(judge(&attempt("h"), None), Begun::Dispatch { attempt_no: 1 });
+        for status in [CallStatus::Dispatched, CallStatus::TimedOut, CallStatus::Unknown] {
+            assert_eq!(judge(&attempt("h"), Some(known("h", status))), Begun::Dispatch { attempt_no: 2 });
+        }
+        for status in [CallStatus::Succeeded, CallStatus::Failed, CallStatus::Rejected, CallStatus::Cancelled] {
+            assert!(matches!(judge(&attempt("h"), Some(known("h", status))), Begun::Ended(_)));
+        }
+        assert_eq!(judge(&attempt("other"), Some(known("h", CallStatus::Succeeded))), Begun::Conflict);
+    }
+
+    #[test]
+    fn a_repeated_id_of_a_model_gets_a_suffix_once() {
+        let mut message = Message::text(Role::Assistant, "", UnixMs(1));
+        let call = |id: &str| ToolCall {
+            id: CallId::new(id),
+            name: "clock".into(),
+            args: json!({}),
+            iteration: 1,
+            timestamp: UnixMs(1),
+            raw_args: None,
+            parse_error: None,
+            marks: Vec::new(),
+        };
+        message.tool_calls = Some(vec![call("call_1"), call("call_1"), call("call_2")]);
+        let kept = with_new_ids(message, |id| Ok(id == "call_1")).unwrap();
+        let ids: Vec<&str> = kept.calls().iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["call_1~2", "call_1~3", "call_2"]);
+    }
+
+    #[test]
+    fn a_title_is_the_first_line_that_says_something() {
+        assert_eq!(title_of("\n  read README\nplease"), "read README");
+        assert_eq!(title_of(&"长".repeat(61)), format!("{}…", "长".repeat(60)));
+    }
+}

@@ -1,0 +1,646 @@
+//! The ledger in PostgreSQL, shared by any number of server processes. A thread's or a call's row is locked before what
+//! hangs on it is decided, so that two processes never number or dispatch against each other.
+
+use std::str::FromStr as _;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Transaction};
+use tokio_postgres::{Config, NoTls, Row};
+
+use crate::ir::{Message, UnixMs};
+use crate::link::wire::CallError;
+
+use super::{
+    Answer, Begun, CallStatus, CallView, Ended, ExecutionView, Known, Ledger, LedgerError, NewAttempt, NewResult,
+    NewTurn, Prepared, Recorded, RunStart, RunStatus, ThreadRow, ThreadView, TokenRow, TurnView, broken, from_json,
+    judge, title_of, to_json, with_new_ids,
+};
+
+/// Connections that one process holds at most.
+const POOL_CONNECTIONS: usize = 16;
+/// The format of the tables that this program knows.
+const FORMAT: i64 = 1;
+/// Held while the tables are made: "nod" in hexadecimal.
+const MIGRATION_LOCK: i64 = 0x6E_6F64;
+
+/// A pool of connections to one database.
+pub(super) struct PostgresLedger {
+    pool: Pool,
+}
+
+impl PostgresLedger {
+    /// Connects, and makes the tables if they are not there.
+    pub(super) async fn open(address: &str) -> Result<Self, LedgerError> {
+        let config = Config::from_str(address)?;
+        let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let pool = Pool::builder(manager).max_size(POOL_CONNECTIONS).build().map_err(broken)?;
+        let ledger = Self { pool };
+        ledger.migrate().await?;
+        Ok(ledger)
+    }
+
+    async fn migrate(&self) -> Result<(), LedgerError> {
+        let mut connection = self.connection().await?;
+        let transaction = connection.transaction().await?;
+        transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
+        transaction.batch_execute("CREATE TABLE IF NOT EXISTS nod_format (format BIGINT NOT NULL)").await?;
+        let found: Option<i64> =
+            transaction.query_opt("SELECT format FROM nod_format", &[]).await?.map(|row| row.get(0));
+        match found {
+            None => {
+                transaction.batch_execute(include_str!("schema.sql")).await?;
+                transaction.execute("INSERT INTO nod_format VALUES ($1)", &[&FORMAT]).await?;
+            }
+            Some(format) if format > FORMAT => {
+                return Err(broken("it was written by a newer version of nod-server"));
+            }
+            Some(_) => {}
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn connection(&self) -> Result<Object, LedgerError> {
+        self.pool.get().await.map_err(broken)
+    }
+}
+
+impl From<tokio_postgres::Error> for LedgerError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+        Self::Database { detail: format!("{error}{source}") }
+    }
+}
+
+fn at(row: &Row, column: &str) -> Result<UnixMs, LedgerError> {
+    Ok(UnixMs(row.try_get(column)?))
+}
+
+fn at_if_any(row: &Row, column: &str) -> Result<Option<UnixMs>, LedgerError> {
+    Ok(row.try_get::<_, Option<i64>>(column)?.map(UnixMs))
+}
+
+fn number(row: &Row, column: &str) -> Result<u32, LedgerError> {
+    u32::try_from(row.try_get::<_, i64>(column)?).map_err(broken)
+}
+
+fn ended(row: &Row) -> Result<Ended, LedgerError> {
+    let output: Option<&str> = row.try_get("output")?;
+    let code: Option<String> = row.try_get("error_code")?;
+    let message: Option<String> = row.try_get("error_message")?;
+    Ok(Ended {
+        status: CallStatus::from_name(row.try_get("status")?)?,
+        output: output.map(from_json).transpose()?,
+        error: code.map(|code| CallError { code, message: message.unwrap_or_default() }),
+    })
+}
+
+fn thread_row(row: &Row) -> Result<ThreadRow, LedgerError> {
+    Ok(ThreadRow {
+        thread_id: row.try_get("id")?,
+        title: row.try_get("title")?,
+        parent_thread_id: row.try_get("parent")?,
+        created_at: at(row, "created_at")?,
+        updated_at: at(row, "updated_at")?,
+    })
+}
+
+async fn call_view(transaction: &Transaction<'_>, row: &Row) -> Result<CallView, LedgerError> {
+    let tool_call_id: String = row.try_get("id")?;
+    let Ended { status, output, error } = ended(row)?;
+    let statement = transaction
+        .prepare_cached(
+            "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution WHERE call = $1 \
+             ORDER BY attempt_no",
+        )
+        .await?;
+    let executions = transaction.query(&statement, &[&tool_call_id]).await?;
+    let executions = executions.iter().map(|row| {
+        Ok(ExecutionView {
+            attempt_no: number(row, "attempt_no")?,
+            status: CallStatus::from_name(row.try_get("status")?)?,
+            connection_id: row.try_get("connection")?,
+            started_at: at(row, "started_at")?,
+            ended_at: at_if_any(row, "ended_at")?,
+        })
+    });
+    Ok(CallView {
+        tool_name: row.try_get("tool")?,
+        arguments: from_json(row.try_get("arguments")?)?,
+        executions: executions.collect::<Result<_, LedgerError>>()?,
+        tool_call_id,
+        status,
+        output,
+        error,
+    })
+}
+
+/// Holds a thread's row; false when it is not this user's.
+async fn lock_thread(transaction: &Transaction<'_>, thread: &str, user: &str) -> Result<bool, LedgerError> {
+    let row = transaction
+        .query_opt("SELECT 1 FROM thread WHERE id = $1 AND owner = $2 FOR UPDATE", &[&thread, &user])
+        .await?;
+    Ok(row.is_some())
+}
+
+/// Writes a message at the end of a thread whose row is held.
+async fn append(transaction: &Transaction<'_>, thread: &str, run: &str, message: &Message) -> Result<(), LedgerError> {
+    transaction
+        .execute(
+            "INSERT INTO message (thread, place, run, body) \
+             SELECT $1, coalesce(max(place), 0) + 1, $2, $3 FROM message WHERE thread = $1",
+            &[&thread, &run, &to_json(message)?],
+        )
+        .await?;
+    for call in message.calls() {
+        transaction
+            .execute(
+                "INSERT INTO model_call (thread, id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                &[&thread, &call.id.as_str()],
+            )
+            .await?;
+    }
+    Ok(())
+}
+
+/// What was said in a thread with the run in which it was said, oldest first.
+async fn messages(transaction: &Transaction<'_>, thread: &str) -> Result<Vec<(String, Message)>, LedgerError> {
+    let rows = transaction.query("SELECT run, body FROM message WHERE thread = $1 ORDER BY place", &[&thread]).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, from_json(row.try_get(1)?)?))).collect()
+}
+
+/// The thread that a turn belongs to, held; made if it is new.
+async fn thread_of(transaction: &Transaction<'_>, turn: &NewTurn) -> Result<String, LedgerError> {
+    if let Some(thread) = &turn.thread
+        && !lock_thread(transaction, thread, &turn.user).await?
+    {
+        return Err(LedgerError::NotFound);
+    }
+    match (&turn.thread, &turn.before_turn) {
+        (Some(thread), None) => return Ok(thread.clone()),
+        (None, Some(_)) => return Err(LedgerError::NotFound),
+        (None, None) | (Some(_), Some(_)) => {}
+    }
+    transaction
+        .execute(
+            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)",
+            &[&turn.new_thread_id, &turn.user, &title_of(&turn.input.content), &turn.thread, &turn.now.0],
+        )
+        .await?;
+    if let (Some(parent), Some(before)) = (&turn.thread, &turn.before_turn) {
+        copy_before(transaction, parent, before, &turn.new_thread_id).await?;
+    }
+    Ok(turn.new_thread_id.clone())
+}
+
+/// Copies what stands before a turn of one thread into another.
+async fn copy_before(transaction: &Transaction<'_>, from: &str, turn: &str, to: &str) -> Result<(), LedgerError> {
+    let first: Option<i64> = transaction
+        .query_one(
+            "SELECT min(message.place) FROM run JOIN message ON message.run = run.id AND message.thread = run.thread \
+             WHERE run.turn = $1 AND run.thread = $2",
+            &[&turn, &from],
+        )
+        .await?
+        .try_get(0)?;
+    let first = first.ok_or(LedgerError::NotFound)?;
+    transaction
+        .execute(
+            "INSERT INTO message (thread, place, run, body) \
+             SELECT $1, place, run, body FROM message WHERE thread = $2 AND place < $3",
+            &[&to, &from, &first],
+        )
+        .await?;
+    transaction
+        .execute("INSERT INTO model_call (thread, id) SELECT $1, id FROM model_call WHERE thread = $2", &[&to, &from])
+        .await?;
+    Ok(())
+}
+
+impl Ledger for PostgresLedger {
+    fn add_token<'a>(&'a self, name: &'a str, hash: &'a str, now: UnixMs) -> Answer<'a, ()> {
+        Box::pin(async move {
+            let added = self
+                .connection()
+                .await?
+                .execute(
+                    "INSERT INTO user_token (name, hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                    &[&name, &hash, &now.0],
+                )
+                .await?;
+            if added == 0 { Err(LedgerError::NameTaken { name: name.to_owned() }) } else { Ok(()) }
+        })
+    }
+
+    fn tokens(&self) -> Answer<'_, Vec<TokenRow>> {
+        Box::pin(async move {
+            let rows = self
+                .connection()
+                .await?
+                .query("SELECT name, created_at, revoked_at FROM user_token ORDER BY name, created_at", &[])
+                .await?;
+            rows.iter()
+                .map(|row| {
+                    Ok(TokenRow {
+                        name: row.try_get("name")?,
+                        created_at: at(row, "created_at")?,
+                        revoked_at: at_if_any(row, "revoked_at")?,
+                    })
+                })
+                .collect()
+        })
+    }
+
+    fn revoke_token<'a>(&'a self, name: &'a str, now: UnixMs) -> Answer<'a, bool> {
+        Box::pin(async move {
+            let revoked = self
+                .connection()
+                .await?
+                .execute(
+                    "UPDATE user_token SET revoked_at = $2 WHERE name = $1 AND revoked_at IS NULL",
+                    &[&name, &now.0],
+                )
+                .await?;
+            Ok(revoked > 0)
+        })
+    }
+
+    fn user_of_token<'a>(&'a self, hash: &'a str) -> Answer<'a, Option<String>> {
+        Box::pin(async move {
+            let row = self
+                .connection()
+                .await?
+                .query_opt("SELECT name FROM user_token WHERE hash = $1 AND revoked_at IS NULL", &[&hash])
+                .await?;
+            Ok(row.map(|row| row.try_get(0)).transpose()?)
+        })
+    }
+
+    fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, bool> {
+        Box::pin(async move {
+            let connection = self.connection().await?;
+            connection.execute("DELETE FROM used_ticket WHERE expires_at < $1", &[&now.0]).await?;
+            let used = connection
+                .execute(
+                    "INSERT INTO used_ticket (jti, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                    &[&jti, &expires_at.0],
+                )
+                .await?;
+            Ok(used > 0)
+        })
+    }
+
+    fn prepare_turn(&self, turn: NewTurn) -> Answer<'_, Prepared> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            let thread_id = thread_of(&transaction, &turn).await?;
+            let is_new = transaction
+                .execute(
+                    "INSERT INTO run (id, turn, thread, place, owner, device, status, created_at) \
+                     SELECT $1, $2, $3, coalesce(max(place), 0) + 1, $4, $5, 'prepared', $6 FROM run \
+                     WHERE thread = $3 ON CONFLICT DO NOTHING",
+                    &[&turn.run_id, &turn.turn_id, &thread_id, &turn.user, &turn.device_id, &turn.now.0],
+                )
+                .await?;
+            if is_new == 0 {
+                return Err(LedgerError::NotFound);
+            }
+            append(&transaction, &thread_id, &turn.run_id, &turn.input).await?;
+            transaction.execute("UPDATE thread SET updated_at = $2 WHERE id = $1", &[&thread_id, &turn.now.0]).await?;
+            transaction.commit().await?;
+            Ok(Prepared { thread_id, turn_id: turn.turn_id, run_id: turn.run_id })
+        })
+    }
+
+    fn start_run<'a>(
+        &'a self,
+        user: &'a str,
+        run: &'a str,
+        replica: &'a str,
+        now: UnixMs,
+    ) -> Answer<'a, Option<RunStart>> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            let found = transaction
+                .query_opt(
+                    "UPDATE run SET status = 'running', replica = $3 \
+                     WHERE id = $1 AND owner = $2 AND status = 'prepared' RETURNING turn, thread, device",
+                    &[&run, &user, &replica],
+                )
+                .await?;
+            let Some(row) = found else { return Ok(None) };
+            let thread_id: String = row.try_get("thread")?;
+            transaction.execute("UPDATE thread SET updated_at = $2 WHERE id = $1", &[&thread_id, &now.0]).await?;
+            let history = messages(&transaction, &thread_id).await?.into_iter().map(|(_, message)| message).collect();
+            let ids = Prepared { thread_id, turn_id: row.try_get("turn")?, run_id: run.to_owned() };
+            let device_id = row.try_get("device")?;
+            transaction.commit().await?;
+            Ok(Some(RunStart { ids, device_id, history }))
+        })
+    }
+
+    fn append_message<'a>(&'a self, ids: &'a Prepared, message: Message) -> Answer<'a, Message> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            transaction.execute("SELECT 1 FROM thread WHERE id = $1 FOR UPDATE", &[&ids.thread_id]).await?;
+            let taken = transaction.query("SELECT id FROM model_call WHERE thread = $1", &[&ids.thread_id]).await?;
+            let taken = taken.iter().map(|row| row.try_get::<_, String>(0)).collect::<Result<Vec<_>, _>>()?;
+            let message = with_new_ids(message, |id| Ok(taken.iter().any(|taken| taken == id)))?;
+            append(&transaction, &ids.thread_id, &ids.run_id, &message).await?;
+            transaction.commit().await?;
+            Ok(message)
+        })
+    }
+
+    fn end_run<'a>(&'a self, run: &'a str, status: RunStatus, error: Option<String>, now: UnixMs) -> Answer<'a, ()> {
+        Box::pin(async move {
+            self.connection()
+                .await?
+                .execute(
+                    "UPDATE run SET status = $2, error = $3, ended_at = $4 WHERE id = $1 AND status = 'running'",
+                    &[&run, &status.as_str(), &error, &now.0],
+                )
+                .await?;
+            Ok(())
+        })
+    }
+
+    fn threads<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<ThreadRow>> {
+        Box::pin(async move {
+            let rows = self
+                .connection()
+                .await?
+                .query("SELECT * FROM thread WHERE owner = $1 ORDER BY updated_at DESC, id DESC", &[&user])
+                .await?;
+            rows.iter().map(thread_row).collect()
+        })
+    }
+
+    fn thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Option<ThreadView>> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            let found =
+                transaction.query_opt("SELECT * FROM thread WHERE id = $1 AND owner = $2", &[&thread, &user]).await?;
+            let Some(row) = found else { return Ok(None) };
+            let mut said = messages(&transaction, thread).await?;
+            let mut turns = Vec::new();
+            for row in &transaction.query("SELECT * FROM run WHERE thread = $1 ORDER BY place", &[&thread]).await? {
+                let run_id: String = row.try_get("id")?;
+                turns.push(TurnView {
+                    turn_id: row.try_get("turn")?,
+                    status: RunStatus::from_name(row.try_get("status")?)?,
+                    error: row.try_get("error")?,
+                    device_id: row.try_get("device")?,
+                    messages: said.extract_if(.., |(run, _)| *run == run_id).map(|(_, message)| message).collect(),
+                    run_id,
+                });
+            }
+            let mut tool_calls = Vec::new();
+            let rows = transaction
+                .query("SELECT * FROM tool_call WHERE thread = $1 ORDER BY created_at, id", &[&thread])
+                .await?;
+            for row in &rows {
+                tool_calls.push(call_view(&transaction, row).await?);
+            }
+            let inherited = said.into_iter().map(|(_, message)| message).collect();
+            Ok(Some(ThreadView { thread: thread_row(&row)?, inherited, turns, tool_calls }))
+        })
+    }
+
+    fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, bool> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            let deleted =
+                transaction.execute("DELETE FROM thread WHERE id = $1 AND owner = $2", &[&thread, &user]).await?;
+            if deleted > 0 {
+                transaction.execute("DELETE FROM tool_call WHERE thread = $1", &[&thread]).await?;
+            }
+            transaction.commit().await?;
+            Ok(deleted > 0)
+        })
+    }
+
+    fn begin_attempt(&self, new: NewAttempt) -> Answer<'_, Begun> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            let statement = transaction
+                .prepare_cached(
+                    "INSERT INTO tool_call (id, owner, device, thread, run, tool, arguments, arguments_hash, status, \
+                     replica, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'dispatched', $9, $10, $10) \
+                     ON CONFLICT DO NOTHING",
+                )
+                .await?;
+            let arguments = to_json(&new.arguments)?;
+            let is_new = transaction
+                .execute(
+                    &statement,
+                    &[
+                        &new.tool_call_id,
+                        &new.user,
+                        &new.device_id,
+                        &new.thread_id,
+                        &new.run_id,
+                        &new.tool_name,
+                        &arguments,
+                        &new.arguments_hash,
+                        &new.replica,
+                        &new.now.0,
+                    ],
+                )
+                .await?
+                > 0;
+            let known = if is_new { None } else { Some(known(&transaction, &new.tool_call_id).await?) };
+            let begun = judge(&new, known);
+            let Begun::Dispatch { attempt_no } = begun else { return Ok(begun) };
+            if !is_new {
+                transaction
+                    .execute(
+                        "UPDATE tool_call SET status = 'dispatched', replica = $2, updated_at = $3 WHERE id = $1",
+                        &[&new.tool_call_id, &new.replica, &new.now.0],
+                    )
+                    .await?;
+            }
+            let statement = transaction
+                .prepare_cached(
+                    "INSERT INTO tool_execution (id, call, attempt_no, status, connection, started_at) \
+                     VALUES ($1, $2, $3, 'dispatched', $4, $5)",
+                )
+                .await?;
+            transaction
+                .execute(
+                    &statement,
+                    &[&new.execution_id, &new.tool_call_id, &i64::from(attempt_no), &new.connection_id, &new.now.0],
+                )
+                .await?;
+            transaction.commit().await?;
+            Ok(begun)
+        })
+    }
+
+    fn record_result(&self, result: NewResult) -> Answer<'_, Recorded> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            let statement = transaction
+                .prepare_cached("SELECT status FROM tool_call WHERE id = $1 AND owner = $2 AND device = $3 FOR UPDATE")
+                .await?;
+            let found =
+                transaction.query_opt(&statement, &[&result.tool_call_id, &result.user, &result.device_id]).await?;
+            let Some(row) = found else { return Ok(Recorded::NotKnown) };
+            if CallStatus::from_name(row.try_get(0)?)?.is_final() {
+                return Ok(Recorded::AlreadyFinal);
+            }
+            let Ended { status, output, error } = &result.ended;
+            let output = output.as_ref().map(to_json).transpose()?;
+            let statement = transaction
+                .prepare_cached(
+                    "UPDATE tool_call SET status = $2, output = $3, error_code = $4, error_message = $5, \
+                     updated_at = $6 WHERE id = $1",
+                )
+                .await?;
+            transaction
+                .execute(
+                    &statement,
+                    &[
+                        &result.tool_call_id,
+                        &status.as_str(),
+                        &output,
+                        &error.as_ref().map(|error| error.code.as_str()),
+                        &error.as_ref().map(|error| error.message.as_str()),
+                        &result.now.0,
+                    ],
+                )
+                .await?;
+            let statement = transaction
+                .prepare_cached("UPDATE tool_execution SET status = $3, ended_at = $4 WHERE id = $1 AND call = $2")
+                .await?;
+            transaction
+                .execute(&statement, &[&result.execution_id, &result.tool_call_id, &status.as_str(), &result.now.0])
+                .await?;
+            transaction.commit().await?;
+            Ok(Recorded::Written)
+        })
+    }
+
+    fn give_up<'a>(
+        &'a self,
+        tool_call_id: &'a str,
+        execution_id: &'a str,
+        status: CallStatus,
+        code: &'a str,
+        now: UnixMs,
+    ) -> Answer<'a, ()> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            let given_up = transaction
+                .execute(
+                    "UPDATE tool_call SET status = $2, error_code = $3, error_message = '', updated_at = $4 \
+                     WHERE id = $1 AND status IN ('created', 'dispatched')",
+                    &[&tool_call_id, &status.as_str(), &code, &now.0],
+                )
+                .await?;
+            if given_up > 0 {
+                transaction
+                    .execute(
+                        "UPDATE tool_execution SET status = $2, ended_at = $3 WHERE id = $1",
+                        &[&execution_id, &status.as_str(), &now.0],
+                    )
+                    .await?;
+            }
+            Ok(transaction.commit().await?)
+        })
+    }
+
+    fn call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<CallView>> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let transaction = connection.transaction().await?;
+            let found = transaction
+                .query_opt("SELECT * FROM tool_call WHERE id = $1 AND owner = $2", &[&tool_call_id, &user])
+                .await?;
+            match found {
+                Some(row) => Ok(Some(call_view(&transaction, &row).await?)),
+                None => Ok(None),
+            }
+        })
+    }
+
+    fn device_of_call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<String>> {
+        Box::pin(async move {
+            let row = self
+                .connection()
+                .await?
+                .query_opt("SELECT device FROM tool_call WHERE id = $1 AND owner = $2", &[&tool_call_id, &user])
+                .await?;
+            Ok(row.map(|row| row.try_get(0)).transpose()?)
+        })
+    }
+
+    fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, dead_before: UnixMs) -> Answer<'a, u64> {
+        Box::pin(async move {
+            const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= $2)";
+            let mut connection = self.connection().await?;
+            connection
+                .execute(
+                    "INSERT INTO replica (id, seen_at) VALUES ($1, $2) \
+                     ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
+                    &[&replica, &now.0],
+                )
+                .await?;
+            let transaction = connection.transaction().await?;
+            transaction
+                .execute(
+                    &format!(
+                        "UPDATE tool_execution SET status = 'unknown', ended_at = $1 WHERE status = 'dispatched' \
+                         AND call IN (SELECT id FROM tool_call WHERE status IN ('created', 'dispatched') AND {DEAD})"
+                    ),
+                    &[&now.0, &dead_before.0],
+                )
+                .await?;
+            let calls = transaction
+                .execute(
+                    &format!(
+                        "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
+                         error_message = 'The server ended before the result came.', updated_at = $1 \
+                         WHERE status IN ('created', 'dispatched') AND {DEAD}"
+                    ),
+                    &[&now.0, &dead_before.0],
+                )
+                .await?;
+            transaction
+                .execute(
+                    &format!(
+                        "UPDATE run SET status = 'interrupted', ended_at = $1 WHERE status = 'running' AND {DEAD}"
+                    ),
+                    &[&now.0, &dead_before.0],
+                )
+                .await?;
+            transaction.execute("DELETE FROM replica WHERE seen_at < $1", &[&dead_before.0]).await?;
+            transaction.commit().await?;
+            Ok(calls)
+        })
+    }
+}
+
+/// What is known of a call, its row held.
+async fn known(transaction: &Transaction<'_>, tool_call_id: &str) -> Result<Known, LedgerError> {
+    let row = transaction
+        .query_one(
+            "SELECT *, (SELECT count(*) FROM tool_execution WHERE call = tool_call.id) AS attempts \
+             FROM tool_call WHERE id = $1 FOR UPDATE",
+            &[&tool_call_id],
+        )
+        .await?;
+    Ok(Known {
+        arguments_hash: row.try_get("arguments_hash")?,
+        user: row.try_get("owner")?,
+        device_id: row.try_get("device")?,
+        ended: ended(&row)?,
+        attempts: number(&row, "attempts")?,
+    })
+}

@@ -1,0 +1,191 @@
+//! Puts a server together, says where it listens, and takes it down in order.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the address when ready, and warnings before that")]
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use crate::engine::{ConfiguredProviders, Keys, Place, ProviderSource as _, system_clock};
+use crate::ir::{Clock, UnixMs};
+use crate::port::Settings;
+use crate::provider::Provider;
+use crate::secret::{MemoryVault, SecretKey};
+
+use super::agent::Agent;
+use super::args::Serve;
+use super::bus;
+use super::connection::Connections;
+use super::http::{House, router};
+use super::ledger::{self, SharedLedger};
+use super::listener::{TlsListener, acceptor};
+use super::metrics::Metrics;
+use super::service::{Calls, unique};
+use super::socket::Pace;
+use super::ticket::Tickets;
+
+/// How often a process says that it lives.
+const ALIVE_EVERY: Duration = Duration::from_secs(2);
+/// A process that has not said so for this long is gone.
+const DEAD_AFTER_MS: i64 = 10_000;
+/// How long runs and sockets may take to end when the server goes down.
+const GOODBYE: Duration = Duration::from_secs(10);
+/// Shorter secrets can be guessed.
+const SHORTEST_SECRET: usize = 32;
+
+/// Serves until interrupted.
+///
+/// # Errors
+/// In words for the operator.
+pub(super) async fn serve(options: &Serve) -> Result<(), String> {
+    start_log();
+    for warning in options.warnings() {
+        eprintln!("nod-server: warning: {warning}");
+    }
+    let clock = system_clock();
+    let ledger = ledger::open(&options.database.database).await.map_err(|error| error.to_string())?;
+    let connections = Arc::new(Connections::default());
+    let bus = bus::join(&options.bus, connections.clone()).await.map_err(|error| error.to_string())?;
+    let replica = unique();
+    let alive = keep_alive(options, Arc::clone(&ledger), Arc::clone(&clock), replica.clone()).await?;
+    let calls = Arc::new(Calls {
+        ledger: Arc::clone(&ledger),
+        connections,
+        bus,
+        metrics: Arc::new(Metrics::default()),
+        clock: Arc::clone(&clock),
+        replica,
+        wait: options.wait(),
+    });
+    let provider = provider(options, Arc::clone(&clock)).await?;
+    let tcp = TcpListener::bind(options.listen).await.map_err(|error| format!("{}: {error}", options.listen))?;
+    let address = tcp.local_addr().map_err(|error| error.to_string())?;
+    let tls = match (&options.tls_cert, &options.tls_key) {
+        (Some(certificate), Some(key)) => Some(acceptor(certificate, key)?),
+        (Some(_) | None, _) => None,
+    };
+    let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
+    let house = Arc::new(House {
+        agent: Agent { provider, model: options.model.clone(), calls: Arc::clone(&calls), ledger, clock },
+        calls,
+        tickets: Tickets::new(&secret(&options.secret_env)?),
+        origins: options.origin.clone(),
+        pace: Pace {
+            heartbeat: Duration::from_secs(options.heartbeat_seconds),
+            silence: Duration::from_secs(options.silence_seconds),
+        },
+        is_dev: options.dev,
+        open_metrics: options.listen.ip().is_loopback(),
+        tasks: tasks.clone(),
+        shutdown: shutdown.clone(),
+    });
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    println!("nod-server listens at {scheme}://{address}");
+    std::io::stdout().flush().map_err(|error| error.to_string())?;
+    let router = router(house);
+    let going_down = {
+        let (tasks, shutdown) = (tasks.clone(), shutdown.clone());
+        async move {
+            interrupted().await;
+            tracing::info!("going down");
+            tasks.close();
+            shutdown.cancel();
+        }
+    };
+    let served = match tls {
+        Some(acceptor) => {
+            let listener = TlsListener::new(tcp, acceptor).map_err(|error| error.to_string())?;
+            axum::serve(listener, router).with_graceful_shutdown(going_down).await
+        }
+        None => axum::serve(tcp, router).with_graceful_shutdown(going_down).await,
+    };
+    served.map_err(|error| error.to_string())?;
+    if tokio::time::timeout(GOODBYE, tasks.wait()).await.is_err() {
+        tracing::warn!("some runs did not end in time; they are marked interrupted at the next start");
+    }
+    drop(alive);
+    Ok(())
+}
+
+/// The agent's model. Its key comes from the variable that was named, else from the vendor's usual one.
+async fn provider(options: &Serve, clock: Clock) -> Result<Arc<dyn Provider>, String> {
+    let key = match &options.api_key_env {
+        Some(variable) => {
+            let key = std::env::var(variable).ok().and_then(|text| SecretKey::new(&text));
+            Some(key.ok_or_else(|| format!("the environment variable {variable} holds no key"))?)
+        }
+        None => None,
+    };
+    let place = Place { base_url: options.base_url.as_deref(), api_key: key.as_ref() };
+    let source = ConfiguredProviders { clock, keys: Arc::new(Keys::new(Arc::new(MemoryVault::default()))) };
+    source.provider(&options.provider, place, &Settings::default()).await.map_err(|error| error.message)
+}
+
+/// Ends what earlier processes left behind, and goes on saying that this one lives.
+#[expect(clippy::disallowed_methods, reason = "the server spawns; the task ends with its handle")]
+async fn keep_alive(
+    options: &Serve,
+    ledger: SharedLedger,
+    clock: Clock,
+    replica: String,
+) -> Result<AbortOnDropHandle<()>, String> {
+    // With one process per database, whatever another one left is over; among several, only what has gone silent.
+    let is_alone = options.bus == "local";
+    let now = clock();
+    let dead_before = if is_alone { now } else { UnixMs(now.0 - DEAD_AFTER_MS) };
+    let left = ledger.keep_alive(&replica, now, dead_before).await.map_err(|error| error.to_string())?;
+    if left > 0 {
+        tracing::warn!(calls = left, "calls were under way when a server ended; they are unknown until reported");
+    }
+    Ok(AbortOnDropHandle::new(tokio::spawn(async move {
+        let mut beat = tokio::time::interval(ALIVE_EVERY);
+        loop {
+            beat.tick().await;
+            let now = clock();
+            if let Err(error) = ledger.keep_alive(&replica, now, UnixMs(now.0 - DEAD_AFTER_MS)).await {
+                tracing::error!(%error, "the ledger could not be told that this process lives");
+            }
+        }
+    })))
+}
+
+fn secret(variable: &str) -> Result<Vec<u8>, String> {
+    match std::env::var(variable) {
+        Ok(secret) if secret.len() >= SHORTEST_SECRET => Ok(secret.into_bytes()),
+        Ok(_) => Err(format!("the secret in {variable} is shorter than {SHORTEST_SECRET} characters")),
+        Err(_) => {
+            let mut bytes = vec![0; SHORTEST_SECRET];
+            getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+            Ok(bytes)
+        }
+    }
+}
+
+fn start_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("NOD_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    // A second start in one process (a test) keeps the first one's log.
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).try_init().ok();
+}
+
+/// Ctrl+C, or the system's request to end.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => {
+                tokio::select! {
+                    _ = tokio::signal::ctrl_c() => {}
+                    _ = terminate.recv() => {}
+                }
+            }
+            Err(_) => drop(tokio::signal::ctrl_c().await),
+        }
+    }
+    #[cfg(not(unix))]
+    drop(tokio::signal::ctrl_c().await);
+}

@@ -1,0 +1,324 @@
+//! One call of a device's tool, from the intention to its end: write down, dispatch, wait, reconcile.
+//!
+//! The order is fixed: the ledger first, then the device; on a result the ledger first, then whoever waits, then the
+//! acknowledgement. No SQL and no WebSocket here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::ir::{Clock, UnixMs};
+use crate::link::wire::{CallError, CallRequest, CallResult, FromServer, OfferedTool, arguments_hash};
+
+use super::bus::{Bus, News, Question, Reply};
+use super::connection::{Connection, Connections, Device, Woken};
+use super::ledger::{Begun, CallStatus, Ended, LedgerError, NewAttempt, NewResult, Recorded, SharedLedger};
+use super::metrics::Metrics;
+
+/// A desktop must not begin this close to the end of the wait.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// The calls of a server.
+pub(super) struct Calls {
+    pub(super) ledger: SharedLedger,
+    pub(super) connections: Arc<Connections>,
+    pub(super) bus: Arc<dyn Bus>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) clock: Clock,
+    /// This process.
+    pub(super) replica: String,
+    /// How long a result is waited for.
+    pub(super) wait: Duration,
+}
+
+/// Who calls, in what.
+#[derive(Debug, Clone)]
+pub(super) struct Context {
+    pub(super) user: String,
+    /// None was chosen for the run.
+    pub(super) device_id: Option<String>,
+    pub(super) thread_id: String,
+    pub(super) run_id: String,
+}
+
+/// What a model or a developer wants.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) tool_call_id: String,
+    pub(super) tool_name: String,
+    pub(super) arguments: Value,
+}
+
+/// A device as it is connected, here or elsewhere.
+struct Found {
+    connection_id: String,
+    tools: Arc<Vec<OfferedTool>>,
+    /// `None` when another process holds it.
+    here: Option<Arc<Connection>>,
+}
+
+impl Calls {
+    /// Runs a tool of a device, at most once, and says how that ended. `cancel` takes the call back.
+    ///
+    /// # Errors
+    /// A call that did not succeed, with its stable code.
+    pub(super) async fn call(
+        &self,
+        context: &Context,
+        wanted: Wanted,
+        cancel: &CancellationToken,
+    ) -> Result<Value, CallError> {
+        let answer = self.call_inner(context, wanted, cancel).await;
+        self.metrics.call_ended(answer.as_ref().map_or_else(|error| error.code.as_str(), |_| "succeeded"));
+        answer
+    }
+
+    async fn call_inner(
+        &self,
+        context: &Context,
+        wanted: Wanted,
+        cancel: &CancellationToken,
+    ) -> Result<Value, CallError> {
+        let Some(device_id) = &context.device_id else {
+            return Err(error("DESKTOP_DEVICE_NOT_SELECTED", "No computer was chosen for this conversation."));
+        };
+        let device = Device { user: context.user.clone(), id: device_id.clone() };
+        let Some(found) = self.find(&device).await? else {
+            return Err(error("DEVICE_OFFLINE", "The person's computer is not connected."));
+        };
+        let Some(tool) = found.tools.iter().find(|tool| tool.name == wanted.tool_name).cloned() else {
+            return Err(error("TOOL_NOT_AVAILABLE", "The person's computer does not offer this tool."));
+        };
+        let hash = arguments_hash(&wanted.arguments)
+            .map_err(|_unwritable| error("INVALID_ARGUMENTS", "The arguments hold a number that JSON cannot carry."))?;
+        let execution_id = unique();
+        let wait = self.connections.wait(&wanted.tool_call_id, &execution_id, &device, &found.connection_id);
+        let now = (self.clock)();
+        let begun = self.ledger.begin_attempt(NewAttempt {
+            tool_call_id: wanted.tool_call_id.clone(),
+            user: context.user.clone(),
+            device_id: device_id.clone(),
+            thread_id: context.thread_id.clone(),
+            run_id: context.run_id.clone(),
+            tool_name: wanted.tool_name.clone(),
+            arguments: wanted.arguments.clone(),
+            arguments_hash: hash.clone(),
+            execution_id: execution_id.clone(),
+            connection_id: found.connection_id.clone(),
+            replica: self.replica.clone(),
+            now,
+        });
+        let attempt_no = match begun.await? {
+            Begun::Dispatch { attempt_no } => attempt_no,
+            Begun::Ended(ended) => return outcome(ended),
+            Begun::Conflict => {
+                return Err(error("IDEMPOTENCY_CONFLICT", "This call was made before with other arguments."));
+            }
+        };
+        let request = Box::new(CallRequest {
+            tool_call_id: wanted.tool_call_id.clone(),
+            execution_id: execution_id.clone(),
+            attempt_no,
+            run_id: context.run_id.clone(),
+            device_id: device_id.clone(),
+            tool_name: wanted.tool_name,
+            tool_version: tool.version,
+            arguments: wanted.arguments,
+            arguments_hash: hash,
+            requires_confirmation: tool.requires_confirmation,
+            execution_timeout_ms: tool.timeout_ms,
+            expires_at: rfc3339(self.expiry(now, Duration::from_millis(tool.timeout_ms))),
+        });
+        let call = Dispatched {
+            calls: self,
+            device: &device,
+            tool_call_id: &wanted.tool_call_id,
+            execution_id: &execution_id,
+        };
+        if !self.dispatch(&device, &found, request).await {
+            return call.lost().await;
+        }
+        let mut wait = wait;
+        tokio::select! {
+            biased;
+            woken = &mut wait.woken => match woken {
+                Ok(Woken::Result(Some(ended))) => outcome(ended),
+                Ok(Woken::Result(None)) => call.read().await,
+                Ok(Woken::Lost) | Err(_) => call.lost().await,
+            },
+            () = cancel.cancelled() => call.cancelled().await,
+            () = tokio::time::sleep(self.wait) => call.timed_out().await,
+        }
+    }
+
+    /// Do not start after this.
+    fn expiry(&self, now: UnixMs, execution: Duration) -> UnixMs {
+        let spare = self.wait.saturating_sub(execution).saturating_sub(MARGIN);
+        UnixMs(now.0.saturating_add(i64::try_from(spare.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// Where a device is connected.
+    async fn find(&self, device: &Device) -> Result<Option<Found>, CallError> {
+        if let Some(here) = self.connections.get(device) {
+            return Ok(Some(Found { connection_id: here.id.clone(), tools: here.tools(), here: Some(here) }));
+        }
+        match self.bus.ask(device, Question::Describe).await {
+            Ok(Some(Reply::Device { connection_id, tools })) => {
+                Ok(Some(Found { connection_id, tools: Arc::new(tools), here: None }))
+            }
+            Ok(Some(Reply::Sent | Reply::Gone) | None) => Ok(None),
+            Err(fault) => {
+                tracing::error!(error = %fault, "the bus");
+                Err(error("DEVICE_OFFLINE", "The person's computer cannot be reached at the moment."))
+            }
+        }
+    }
+
+    async fn dispatch(&self, device: &Device, found: &Found, request: Box<CallRequest>) -> bool {
+        if let Some(here) = &found.here {
+            return here.send(FromServer::Request(request));
+        }
+        let question = Question::Dispatch { connection_id: found.connection_id.clone(), request };
+        matches!(self.bus.ask(device, question).await, Ok(Some(Reply::Sent)))
+    }
+
+    /// Takes a call back on its device, wherever that is connected.
+    pub(super) async fn take_back(&self, device: &Device, tool_call_id: &str, reason: &str) {
+        if let Some(here) = self.connections.get(device) {
+            here.send(FromServer::Cancel { tool_call_id: tool_call_id.to_owned(), reason: reason.to_owned() });
+            return;
+        }
+        let question = Question::Cancel { tool_call_id: tool_call_id.to_owned(), reason: reason.to_owned() };
+        if let Err(fault) = self.bus.ask(device, question).await {
+            tracing::warn!(error = %fault, "a cancel did not go out; the device's time-out ends the call");
+        }
+    }
+
+    /// Takes a device's result in: written, then whoever waits is woken. True when it may be acknowledged.
+    pub(super) async fn take_result(&self, device: &Device, result: CallResult) -> Result<bool, LedgerError> {
+        let tool_call_id = result.tool_call_id.clone();
+        let ended = Ended { status: result.status.into(), output: result.output, error: result.error };
+        let recorded = self
+            .ledger
+            .record_result(NewResult {
+                user: device.user.clone(),
+                device_id: device.id.clone(),
+                tool_call_id: tool_call_id.clone(),
+                execution_id: result.execution_id,
+                ended: ended.clone(),
+                now: (self.clock)(),
+            })
+            .await?;
+        match recorded {
+            Recorded::Written => {
+                self.connections.resolve(&tool_call_id, Some(&ended));
+                self.tell(News::Result { tool_call_id }).await;
+                Ok(true)
+            }
+            Recorded::AlreadyFinal => Ok(true),
+            Recorded::NotKnown => Ok(false),
+        }
+    }
+
+    /// A device has connected here.
+    pub(super) async fn connected(&self, connection: Arc<Connection>) {
+        let news = News::Registered {
+            user: connection.device.user.clone(),
+            device_id: connection.device.id.clone(),
+            connection_id: connection.id.clone(),
+        };
+        self.connections.register(connection);
+        self.tell(news).await;
+    }
+
+    /// A connection of this process has ended.
+    pub(super) async fn disconnected(&self, connection: &Connection) {
+        self.connections.unregister(connection);
+        self.tell(News::Lost { connection_id: connection.id.clone() }).await;
+    }
+
+    async fn tell(&self, news: News) {
+        if let Err(fault) = self.bus.tell(news).await {
+            tracing::warn!(error = %fault, "news did not go out; others find out from the ledger or by their time-out");
+        }
+    }
+}
+
+/// A call that was sent and has no result yet.
+struct Dispatched<'a> {
+    calls: &'a Calls,
+    device: &'a Device,
+    tool_call_id: &'a str,
+    execution_id: &'a str,
+}
+
+impl Dispatched<'_> {
+    async fn give_up(&self, status: CallStatus, code: &str) {
+        let now = (self.calls.clock)();
+        if let Err(fault) = self.calls.ledger.give_up(self.tool_call_id, self.execution_id, status, code, now).await {
+            // The row still reads `dispatched`: the next start, or the device's report, puts that right.
+            tracing::error!(error = %fault, call = self.tool_call_id, "a call could not be given up");
+        }
+    }
+
+    async fn lost(&self) -> Result<Value, CallError> {
+        self.give_up(CallStatus::Unknown, "RESULT_UNKNOWN").await;
+        Err(error(
+            "RESULT_UNKNOWN",
+            "The connection to the person's computer was lost; whether the call ran is not known. Do not repeat it by \
+             yourself.",
+        ))
+    }
+
+    async fn timed_out(&self) -> Result<Value, CallError> {
+        self.give_up(CallStatus::TimedOut, "TIMED_OUT").await;
+        self.calls.take_back(self.device, self.tool_call_id, "TIMED_OUT").await;
+        Err(error("TIMED_OUT", "The person's computer did not answer in time."))
+    }
+
+    async fn cancelled(&self) -> Result<Value, CallError> {
+        self.give_up(CallStatus::Unknown, "RUN_CANCELLED").await;
+        self.calls.take_back(self.device, self.tool_call_id, "RUN_CANCELLED").await;
+        Err(error("RUN_CANCELLED", "The turn was stopped."))
+    }
+
+    /// The result that another process wrote.
+    async fn read(&self) -> Result<Value, CallError> {
+        match self.calls.ledger.call(&self.device.user, self.tool_call_id).await? {
+            Some(call) => outcome(Ended { status: call.status, output: call.output, error: call.error }),
+            None => Err(error("RESULT_UNKNOWN", "The call was deleted while it ran.")),
+        }
+    }
+}
+
+fn outcome(ended: Ended) -> Result<Value, CallError> {
+    if ended.status == CallStatus::Succeeded {
+        return Ok(ended.output.unwrap_or(Value::Null));
+    }
+    Err(ended.error.unwrap_or_else(|| error("RESULT_UNKNOWN", "The call ended without a result.")))
+}
+
+/// An error for the model, with its stable code.
+pub(super) fn error(code: &str, message: &str) -> CallError {
+    CallError { code: code.to_owned(), message: message.to_owned() }
+}
+
+impl From<LedgerError> for CallError {
+    fn from(fault: LedgerError) -> Self {
+        tracing::error!(error = %fault, "the ledger");
+        error("IO_ERROR", "The server could not record the call, so it was not sent.")
+    }
+}
+
+/// A new id; later ones sort after earlier ones.
+pub(super) fn unique() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+/// The time as the wire has it.
+pub(super) fn rfc3339(at: UnixMs) -> String {
+    Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
+}
