@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use rustix::fs::{Mode, OFlags, fstat, open};
-use rustix::process::{DumpableBehavior, WaitOptions, fchdir, set_dumpable_behavior, wait};
+use rustix::process::{DumpableBehavior, Pid, fchdir, set_dumpable_behavior};
 use serde::{Deserialize, Serialize};
 
 use super::channel::{Report, send_report};
@@ -19,7 +19,7 @@ use super::filter::Filters;
 use super::limit::Limits;
 use super::ruleset::{self, Demand};
 use super::shell::{self, Walls};
-use super::stage::report;
+use super::stage::{End, report, wait_for_end};
 use crate::ir::Network;
 
 /// What the inner stage shall run.
@@ -101,7 +101,7 @@ fn forget_order() -> io::Result<()> {
     if unsafe { libc::dup2(nothing.as_raw_fd(), 0) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn start(order: &InnerOrder) -> io::Result<rustix::process::Pid> {
+fn start(order: &InnerOrder) -> io::Result<Pid> {
     // What the command starts may not look into this process.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     forget_order()?;
@@ -121,12 +121,16 @@ fn start(order: &InnerOrder) -> io::Result<rustix::process::Pid> {
 }
 
 /// Reaps whatever ends, until the shell does.
-fn wait_for(shell: rustix::process::Pid) -> Report {
-    loop {
-        match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid == shell => return report(status),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Report::Failed(error.to_string()),
+fn wait_for(shell: Pid) -> Report {
+    let mut ended = None;
+    let end = wait_for_end(None, shell, &mut |pid, status| {
+        if pid == shell {
+            ended = Some(status);
         }
+    });
+    match (end, ended) {
+        (End::TooManyProcesses, _) => Report::TooManyProcesses,
+        (End::Ended | End::Stopped, Some(status)) => report(status),
+        (End::Ended | End::Stopped, None) => Report::Failed("the shell's end went unseen".to_owned()),
     }
 }

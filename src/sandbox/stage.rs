@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,7 +137,7 @@ fn watch(socket: &UnixStream, started: Started) {
             status = Some(ended);
         }
     };
-    let end = wait_for_end(socket, process, &mut note);
+    let end = wait_for_end(Some(socket), process, &mut note);
     // The end of the shell itself is reported before the sweep, which may have to wait for a process in the kernel.
     let is_reported = match (end, status) {
         (End::TooManyProcesses, _) => {
@@ -181,23 +181,26 @@ fn report_of(_started: Started, status: WaitStatus) -> Report {
 
 /// Why the wait is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Ended,
     Stopped,
     TooManyProcesses,
 }
 
-fn wait_for_end(socket: &UnixStream, shell: Pid, note: &mut dyn FnMut(Pid, WaitStatus)) -> End {
+/// Waits for the shell's end, for the word to stop where there is a socket to hear it on, or for too many processes.
+/// Reaps meanwhile whatever ends.
+pub(super) fn wait_for_end(socket: Option<&UnixStream>, shell: Pid, note: &mut dyn FnMut(Pid, WaitStatus)) -> End {
     let pidfd = open_pidfd(shell);
     // A signal may come between the look at its flag and the wait; a kernel without pidfds tells nothing of the shell.
-    let pause_ms = if pidfd.is_some() { 50 } else { 5 };
+    let pause_ms = if pidfd.is_some() { 20 } else { 5 };
     let pause = Timespec { tv_sec: 0, tv_nsec: pause_ms * 1_000_000 };
-    let running_before = running_processes();
+    let mut running_before = running_processes();
     loop {
-        let mut waited = vec![PollFd::new(socket, PollFlags::IN)];
-        waited.extend(pidfd.as_ref().map(|pidfd| PollFd::new(pidfd, PollFlags::IN)));
+        let handles = [socket.map(AsFd::as_fd), pidfd.as_ref().map(AsFd::as_fd)];
+        let mut waited: Vec<PollFd<'_>> =
+            handles.iter().flatten().map(|handle| PollFd::new(handle, PollFlags::IN)).collect();
         poll(&mut waited, Some(&pause)).ok();
-        let is_told_to_stop = waited.first().is_some_and(|socket| !socket.revents().is_empty());
+        let is_told_to_stop = socket.is_some() && waited.first().is_some_and(|socket| !socket.revents().is_empty());
         let mut has_ended = false;
         tree::reap(&mut |pid, status| {
             has_ended |= pid == shell;
@@ -209,11 +212,14 @@ fn wait_for_end(socket: &UnixStream, shell: Pid, note: &mut dyn FnMut(Pid, WaitS
         if is_told_to_stop || TERMINATED.load(Ordering::Relaxed) {
             return End::Stopped;
         }
-        // The kernel's own limit does not hold for root. The whole table is read only where there are many more.
-        if running_processes() > running_before.saturating_add(MOST_PROCESSES)
-            && tree::count_descendants() > MOST_PROCESSES
-        {
-            return End::TooManyProcesses;
+        // The kernel's own limit does not hold for root. Counted is only where the whole computer has many more.
+        let running = running_processes();
+        if running > running_before.saturating_add(MOST_PROCESSES) {
+            if tree::has_more_threads_than(MOST_PROCESSES, shell) {
+                return End::TooManyProcesses;
+            }
+            // They were others': a computer that has become busy is not counted again and again.
+            running_before = running;
         }
     }
 }

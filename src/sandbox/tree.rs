@@ -12,7 +12,7 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
 /// Reaps what has ended, without waiting. `false` when there is no child at all.
 pub(super) fn reap(on_ended: &mut dyn FnMut(Pid, WaitStatus)) -> bool {
     // In a fork bomb processes end as fast as they are reaped: whoever calls must come to the killing too.
-    const MOST: usize = 512;
+    const MOST: usize = 4096;
     for _ in 0..MOST {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => on_ended(pid, status),
@@ -26,7 +26,7 @@ pub(super) fn reap(on_ended: &mut dyn FnMut(Pid, WaitStatus)) -> bool {
 
 /// Kills and reaps until no child is left.
 pub(super) fn end_all(shell: Pid, on_ended: &mut dyn FnMut(Pid, WaitStatus)) {
-    freeze();
+    freeze(shell);
     while reap(on_ended) {
         kill_round(shell);
         std::thread::sleep(Duration::from_millis(1));
@@ -34,13 +34,13 @@ pub(super) fn end_all(shell: Pid, on_ended: &mut dyn FnMut(Pid, WaitStatus)) {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{count_descendants, end_session, freeze, kill_round};
+pub(super) use linux::{end_session, freeze, has_more_threads_than, kill_round};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use std::collections::{HashMap, HashSet};
 
-    use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process, kill_process_group};
+    use rustix::process::{Pid, Signal, getpgrp, getpid, getsid, kill_process, kill_process_group};
 
     /// A line of the process table.
     struct Process {
@@ -48,11 +48,14 @@ mod linux {
         parent: i32,
         group: i32,
         session: i32,
+        threads: u64,
     }
 
     /// Stops all descendants, so that a fork bomb cannot outrun the killing: what is stopped does not fork.
-    pub(in super::super) fn freeze() {
+    pub(in super::super) fn freeze(shell: Pid) {
         const ROUNDS: usize = 20;
+        // Its own group needs no look at the table, and is all there is of most bombs.
+        kill_process_group(shell, Signal::STOP).ok();
         let mut stopped = HashSet::new();
         for _ in 0..ROUNDS {
             let found = descendants();
@@ -68,7 +71,8 @@ mod linux {
     }
 
     /// Kills every descendant that there is now. One that has just ended is no error.
-    pub(in super::super) fn kill_round(_shell: Pid) {
+    pub(in super::super) fn kill_round(shell: Pid) {
+        kill_process_group(shell, Signal::KILL).ok();
         let found = descendants();
         signal_groups(&found, Signal::KILL);
         for process in found {
@@ -97,17 +101,34 @@ mod linux {
         }
     }
 
-    /// How many processes there are below this one.
-    pub(in super::super) fn count_descendants() -> u64 {
-        descendants().len() as u64
+    /// Whether the processes below this one have more threads than this. The shell's group stands still meanwhile, so
+    /// that it cannot outrun the counting; it stays so when there are too many.
+    pub(in super::super) fn has_more_threads_than(most: u64, shell: Pid) -> bool {
+        kill_process_group(shell, Signal::STOP).ok();
+        let threads: u64 = descendants().iter().map(|process| process.threads).sum();
+        if threads <= most {
+            kill_process_group(shell, Signal::CONT).ok();
+        }
+        threads > most
     }
 
+    /// What is below this process. A parent that ends while the table is read cuts off what is below it: whoever is still
+    /// in this process's session is found without.
     fn descendants() -> Vec<Process> {
+        let own = getpid();
+        let own_session = getsid(None).map_or(-1, |session| session.as_raw_nonzero().get());
         let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
+        let mut found = Vec::new();
         for process in process_table() {
-            children.entry(process.parent).or_default().push(process);
+            if process.pid == own {
+                continue;
+            }
+            if process.parent == own.as_raw_nonzero().get() || process.session == own_session {
+                found.push(process);
+            } else {
+                children.entry(process.parent).or_default().push(process);
+            }
         }
-        let mut found = children.remove(&getpid().as_raw_nonzero().get()).unwrap_or_default();
         let mut next = 0;
         while let Some(parent) = found.get(next).map(|process| process.pid.as_raw_nonzero().get()) {
             found.extend(children.remove(&parent).unwrap_or_default());
@@ -131,11 +152,13 @@ mod linux {
     fn parse_stat(pid: Pid, stat: &[u8]) -> Option<Process> {
         let name_end = stat.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-        let mut fields = rest.split_ascii_whitespace().skip(1).map(str::parse);
-        let parent = fields.next()?.ok()?;
-        let group = fields.next()?.ok()?;
-        let session = fields.next()?.ok()?;
-        Some(Process { pid, parent, group, session })
+        let mut fields = rest.split_ascii_whitespace().skip(1);
+        let parent = fields.next()?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
+        // Of `man 5 proc_pid_stat`: the twentieth field of all.
+        let threads = fields.nth(13)?.parse().ok()?;
+        Some(Process { pid, parent, group, session, threads })
     }
 
     #[cfg(test)]
@@ -145,8 +168,9 @@ mod linux {
         #[test]
         fn a_name_with_brackets_does_not_shift_the_fields() {
             let pid = Pid::from_raw(7).unwrap();
-            let process = parse_stat(pid, b"7 (a) S 1 2 (b)) S 3 4 5 0 -1\n").unwrap();
-            assert_eq!((process.parent, process.group, process.session), (3, 4, 5));
+            let line = b"7 (a) S 1 2 (b)) S 3 4 5 0 -1 4194560 9999999999 0 0 0 1 2 0 0 20 0 6 0 70\n";
+            let process = parse_stat(pid, line).unwrap();
+            assert_eq!((process.parent, process.group, process.session, process.threads), (3, 4, 5, 6));
         }
 
         #[test]
@@ -157,17 +181,17 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use group::{count_descendants, end_session, freeze, kill_round};
+pub(super) use group::{end_session, freeze, has_more_threads_than, kill_round};
 
 #[cfg(not(target_os = "linux"))]
 mod group {
     use rustix::process::{Pid, Signal, kill_process_group};
 
-    pub(in super::super) fn freeze() {}
+    pub(in super::super) fn freeze(_shell: Pid) {}
 
     /// Nobody counts here: the system's own limit is all there is.
-    pub(in super::super) fn count_descendants() -> u64 {
-        0
+    pub(in super::super) fn has_more_threads_than(_most: u64, _shell: Pid) -> bool {
+        false
     }
 
     pub(in super::super) fn kill_round(shell: Pid) {
