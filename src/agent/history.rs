@@ -60,12 +60,16 @@ fn synthetic(call: &ToolCall, status: MessageStatus, language: PromptLanguage, n
 /// Puts the result into a wrapper that its own text cannot close.
 fn wrapped(mut message: Message) -> Message {
     if let Some(result) = &mut message.tool_result {
-        let data = result.for_model().replace("</tool_result", "<\\/tool_result");
-        let name: String =
-            result.tool_name.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect();
-        result.summary = Some(format!("<tool_result tool=\"{name}\">\n{data}\n</tool_result>"));
+        result.summary = Some(wrap(&result.tool_name, &result.for_model()));
     }
     message
+}
+
+/// Text of a tool's result, marked as data.
+pub(super) fn wrap(tool: &str, data: &str) -> String {
+    let data = data.replace("</tool_result", "<\\/tool_result");
+    let name: String = tool.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect();
+    format!("<tool_result tool=\"{name}\">\n{data}\n</tool_result>")
 }
 
 #[cfg(test)]

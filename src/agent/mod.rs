@@ -8,8 +8,10 @@ mod history;
 mod machine;
 mod prompt;
 mod repetition;
+mod shorten;
 
 pub use estimate::{estimate_message, estimate_request, estimate_text};
 pub use history::history_for_model;
 pub use machine::{AfterCall, Effect, Input, Machine, Outcome, RoundEnd, TurnConfig};
 pub use prompt::{PromptLanguage, PromptParts, cancelled_words, system_prompt};
+pub use shorten::{Shortened, shorten};

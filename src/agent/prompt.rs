@@ -51,6 +51,11 @@ pub(super) fn unfinished_words(language: PromptLanguage) -> &'static str {
     section(language.text(), "unfinished")
 }
 
+/// What the model is told where the beginning of a conversation is not sent any more.
+pub(super) fn left_out_words(language: PromptLanguage) -> &'static str {
+    section(language.text(), "left-out")
+}
+
 impl PromptLanguage {
     fn text(self) -> &'static str {
         match self {
@@ -91,7 +96,9 @@ mod tests {
     #[test]
     fn every_section_is_there_in_both_languages() {
         for language in [PromptLanguage::English, PromptLanguage::Chinese] {
-            for name in ["role", "output", "safety", "no-folder", "no-tools", "person", "cancelled", "unfinished"] {
+            for name in
+                ["role", "output", "safety", "no-folder", "no-tools", "person", "cancelled", "unfinished", "left-out"]
+            {
                 assert!(!section(language.text(), name).is_empty(), "{name} in {language:?}");
             }
         }

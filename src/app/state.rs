@@ -232,6 +232,8 @@ impl AppState {
                 self.toasts.say(Tone::Warn, "notice-provider-switched", args, now);
                 Reaction::none()
             }
+            // Said under the answer, where it stays.
+            Event::HistoryShortened { .. } => Reaction::none(),
             Event::Retrying { session, attempt, wait_ms, error } => {
                 self.retrying(&session, attempt, wait_ms, error, now);
                 Reaction::none()

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::engine::{Handle, Inbox, folder_concern, only_model, provider_ids, tool_definitions};
@@ -13,15 +12,13 @@ use crate::ir::{
 };
 use crate::lang::{Arg, Locale};
 use crate::policy::FolderConcern;
+use crate::port::picture::{self, PictureProblem};
 use crate::port::{self, Command, Event, Fallback, TurnEnd, TurnOptions, TurnOutcome};
 
 use super::approve;
 use super::args::{ExecArgs, GateArgs, Think};
 use super::console::Console;
 use super::exit::Exit;
-
-/// The largest image that is attached, in bytes.
-const LARGEST_IMAGE: u64 = 20 * 1024 * 1024;
 
 /// Runs the turn and prints it.
 pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
@@ -167,16 +164,18 @@ fn image(path: &Path, console: &Console) -> Result<Image, String> {
     if !found.is_file() {
         return Err(fail(console.say("cli-not-an-image", &[])));
     }
-    let bytes = found.len();
-    if bytes > LARGEST_IMAGE {
-        return Err(fail(format!("{bytes} > {LARGEST_IMAGE}")));
+    let name = path.display().to_string();
+    let refused = |problem: PictureProblem| match problem {
+        PictureProblem::NotAPicture => fail(console.say("cli-not-an-image", &[])),
+        PictureProblem::OtherKind | PictureProblem::TooLarge | PictureProblem::Unreadable => {
+            console.say(problem.key(), &[("name", Arg::from(name.as_str()))])
+        }
+    };
+    if found.len() > picture::LARGEST_FILE {
+        return Err(refused(PictureProblem::TooLarge));
     }
     let content = std::fs::read(&path).map_err(|error| fail(error.to_string()))?;
-    let Some(kind) = infer::get(&content).filter(|kind| kind.matcher_type() == infer::MatcherType::Image) else {
-        return Err(fail(console.say("cli-not-an-image", &[])));
-    };
-    let data = base64::engine::general_purpose::STANDARD.encode(&content);
-    Ok(Image { url: format!("data:{};base64,{data}", kind.mime_type()), detail: None })
+    picture::prepare(name.clone(), &content).map(|picture| picture.image).map_err(refused)
 }
 
 fn session(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &Console) -> Result<Session, String> {
@@ -277,6 +276,10 @@ impl Printer {
                 );
                 console.note(&text);
             }
+            Event::HistoryShortened { session, left_out } if session == id => {
+                self.break_line(console);
+                console.note(&console.say("cli-shortened", &[("count", Arg::from(*left_out))]));
+            }
             Event::ProviderSwitched { session, from, to, reason } if session == id => {
                 self.break_line(console);
                 let text = console.say(
@@ -352,6 +355,9 @@ fn json_line(id: &SessionId, event: &Event) -> Option<Value> {
         }
         Event::ProviderSwitched { session, from, to, reason } if session == id => {
             Some(json!({"type": "provider_switched", "from": from, "to": to, "reason": reason}))
+        }
+        Event::HistoryShortened { session, left_out } if session == id => {
+            Some(json!({"type": "history_shortened", "leftOut": left_out}))
         }
         Event::Retrying { session, attempt, wait_ms, error } if session == id => {
             Some(json!({"type": "retrying", "attempt": attempt, "waitMs": wait_ms, "error": error}))

@@ -9,6 +9,7 @@
     reason = "the room that spawns, reads the clock and shares state between its tasks"
 )]
 
+mod ability;
 mod archive;
 mod audit;
 mod coercion;
@@ -44,7 +45,6 @@ mod start;
 mod transcript;
 mod turn;
 mod undo;
-mod vision;
 
 pub use archive::Archive;
 pub use audit::AuditFormat;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::agent::{PromptParts, estimate_request, history_for_model, system_prompt};
 use crate::ir::{
-    Constraints, Error, ErrorCode, GenerationParams, MessageRecord, ModelInfo, Request, RequestId, RequestMeta, Role,
-    Session, Support, ToolDef,
+    Constraints, Error, ErrorCode, GenerationParams, ModelInfo, Request, RequestId, RequestMeta, Session, Support,
+    ToolDef,
 };
 use crate::port::{Event, Fallback, Settings, TurnOptions};
 
@@ -17,7 +17,6 @@ use super::round::Answerer;
 use super::shared::Shared;
 use super::shield::{self, Outgoing};
 use super::transcript::Transcript;
-use super::vision;
 
 /// A server that says nothing of its model within this time is not waited for: unknown is not a no.
 const INFO_WAIT: Duration = Duration::from_secs(3);
@@ -43,17 +42,12 @@ pub(super) async fn prepare(
     let session = transcript.session().await?;
     let settings = shared.settings();
     let place = Place { base_url: options.base_url.as_deref(), api_key: options.api_key.as_ref() };
-    let answerer = match answerer(shared, &session.provider, &session.model, place, &settings).await {
+    let mut answerer = match answerer(shared, &session.provider, &session.model, place, &settings).await {
         Ok(answerer) => answerer,
         Err(error) => return Ok(Err(error)),
     };
-    let info = shared.models.info(&answerer, place.base_url.unwrap_or_default()).await;
-    let mut branch = shared.store.branch(&session.id).await?;
-    if info.as_ref().is_some_and(|info| info.supports_images == Support::No)
-        && let Err(error) = leave_images_out(&mut branch, &session.model)
-    {
-        return Ok(Err(error.from_provider(&session.provider)));
-    }
+    answerer.info = shared.models.info(&answerer).await;
+    let branch = shared.store.branch(&session.id).await?;
     let language = shared.language();
     let fallback = fallback(shared, options, &settings).await;
     let elsewhere = [Some(&answerer), fallback.as_ref()].into_iter().flatten();
@@ -68,20 +62,10 @@ pub(super) async fn prepare(
         Some(history_for_model(&branch, language, shared.now()))
     };
     let branch: Vec<_> = branch.into_iter().map(|record| (record.message, record.status)).collect();
-    let mut messages = history_for_model(&branch, language, shared.now());
-    let mut masked = masked;
-    if vision::is_blind(info.as_ref()) {
-        if let Err(error) = vision::refuse_newest(&messages, &answerer.model) {
-            return Ok(Err(error.from_provider(answerer.provider.provider_id())));
-        }
-        vision::leave_out(&mut messages);
-        if let Some(masked) = &mut masked {
-            vision::leave_out(masked);
-        }
-    }
-    let can_call = info.as_ref().is_none_or(|info| info.supports_tool_calling != Support::No);
-    let tools = if can_call { enabled_tools(shared, &settings, options) } else { Vec::new() };
-    let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+    let messages = history_for_model(&branch, language, shared.now());
+    let tools = enabled_tools(shared, &settings, options);
+    let can_call = answerer.info.as_ref().is_none_or(|info| info.supports_tool_calling != Support::No);
+    let names: Vec<String> = tools.iter().filter(|_| can_call).map(|tool| tool.name.clone()).collect();
     let own_prompt = session.system_prompt.as_deref().unwrap_or(&settings.models.system_prompt);
     let request = Request {
         meta: RequestMeta {
@@ -94,32 +78,21 @@ pub(super) async fn prepare(
         system_prompt: system_prompt(&PromptParts { language, folders: &session.folders, tools: &names, own_prompt }),
         messages,
         tools: (!tools.is_empty()).then_some(tools),
-        params: params(&session, &settings, options, info.as_ref()),
+        params: params(&session, &settings, options),
         constraints: Some(Constraints { allowed_tools: options.tools.clone(), ..Constraints::default() }),
+    };
+    let request = Outgoing::new(request, masked, session.is_local_only);
+    let measured = match request.to(&answerer) {
+        Ok(request) => estimate_request(&request),
+        Err(error) => return Ok(Err(error)),
     };
     let measured = Event::ContextMeasured {
         session: session.id.clone(),
-        estimated_tokens: estimate_request(&request),
-        context_window: info.map_or(0, |info| info.context_window),
+        estimated_tokens: measured,
+        context_window: answerer.info.as_ref().map_or(0, |info| info.context_window),
     };
     shared.publish(measured).await;
-    let request = Outgoing::new(request, masked, session.is_local_only);
     Ok(Ok(Prepared { request, answerer, fallback }))
-}
-
-/// For a model that sees no images: earlier ones are left out; a new one is refused, because the question is about it.
-fn leave_images_out(branch: &mut [MessageRecord], model: &str) -> Result<(), Error> {
-    let newest = branch.iter().rev().find(|record| record.message.role == Role::User);
-    if newest.is_some_and(|record| record.message.images.as_ref().is_some_and(|images| !images.is_empty())) {
-        let words = format!("{model} cannot see images. Choose a model that can, or leave the image out.");
-        let mut error = Error::new(ErrorCode::InvalidResponse, words);
-        error.provider_code = Some("no_vision".into());
-        return Err(error);
-    }
-    for record in branch {
-        record.message.images = None;
-    }
-    Ok(())
 }
 
 /// The tools that a model may be told of.
@@ -147,7 +120,8 @@ async fn answerer(
     if model.is_empty() {
         return Err(Error::new(ErrorCode::ModelNotFound, "No model is chosen for this chat. Choose one first."));
     }
-    Ok(Answerer { provider, model: model.to_owned() })
+    let base_url = place.base_url.unwrap_or_default().to_owned();
+    Ok(Answerer { provider, model: model.to_owned(), base_url, info: None })
 }
 
 async fn fallback(shared: &Shared, options: &TurnOptions, settings: &Settings) -> Option<Answerer> {
@@ -167,22 +141,21 @@ async fn fallback(shared: &Shared, options: &TurnOptions, settings: &Settings) -
     }
 }
 
-fn params(session: &Session, settings: &Settings, options: &TurnOptions, info: Option<&ModelInfo>) -> GenerationParams {
-    let can_think = info.is_none_or(|info| info.supports_thinking != Support::No);
+fn params(session: &Session, settings: &Settings, options: &TurnOptions) -> GenerationParams {
     GenerationParams {
         temperature: Some(settings.models.temperature),
         stream: Some(!options.is_unstreamed),
-        thinking_enabled: session.thinking.enabled().filter(|_| can_think),
-        thinking_effort: session.thinking.effort().filter(|_| can_think),
+        thinking_enabled: session.thinking.enabled(),
+        thinking_effort: session.thinking.effort(),
         ..GenerationParams::default()
     }
 }
 
 impl KnownModels {
     /// What the provider says of the model; `None` when it does not say.
-    async fn info(&self, answerer: &Answerer, base_url: &str) -> Option<ModelInfo> {
+    pub(super) async fn info(&self, answerer: &Answerer) -> Option<ModelInfo> {
         let provider = answerer.provider.provider_id().to_owned();
-        let key = (provider, base_url.to_owned(), answerer.model.clone());
+        let key = (provider, answerer.base_url.clone(), answerer.model.clone());
         if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Some(known.clone());
         }

@@ -10,8 +10,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::{Input, RoundEnd};
 use crate::ir::{
-    Accumulator, AnswerMeta, Error, ErrorCode, FinishReason, Message, MessageRecord, Request, RequestId, Response,
-    Role, StreamBody, StreamEvent, StreamSequencer, TokenUsage, ToolCall, UnixMs,
+    Accumulator, AnswerMeta, Error, ErrorCode, FinishReason, Message, MessageRecord, ModelInfo, Request, RequestId,
+    Response, Role, State, StreamBody, StreamEvent, StreamSequencer, TokenUsage, ToolCall, UnixMs,
 };
 use crate::port::Event;
 use crate::provider::Provider;
@@ -38,6 +38,10 @@ const EVENTS: usize = 256;
 pub(super) struct Answerer {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) model: String,
+    /// Its address, where it is not the settings' own; else empty.
+    pub(super) base_url: String,
+    /// What is known of the model, where it was asked for.
+    pub(super) info: Option<ModelInfo>,
 }
 
 /// Whether the answer comes in pieces.
@@ -72,6 +76,8 @@ pub(super) struct Round {
     save: Interval,
     /// Set once the first sign of life was reported.
     has_begun: bool,
+    /// How many messages were left out, once the history was too long.
+    left_out: Option<usize>,
 }
 
 /// One try.
@@ -99,6 +105,7 @@ impl Round {
             unsaved: Vec::new(),
             save,
             has_begun: false,
+            left_out: None,
         }
     }
 
@@ -159,6 +166,7 @@ impl Round {
             first_token_ms: self.first_token_at.map(|at| at.since(self.sent_at)),
             thinking_ms: self.thinking_ms.or_else(|| self.thinking_since.map(|since| now.since(since))),
             finish_reason,
+            left_out: self.left_out,
         }
     }
 
@@ -280,28 +288,53 @@ impl Round {
             self.attempt = Attempt::start(&self.parts);
             return None;
         }
-        if let Some(tokens) = learnt_window(&error) {
-            let answerer = &self.parts.answerer;
-            self.parts.shared.models.learn_window(answerer.provider.provider_id(), &answerer.model, tokens);
-        }
-        if shown == Shown::Nothing
-            && let Some(fallback) = self.parts.fallback.take()
-        {
-            let from = std::mem::replace(&mut self.parts.answerer, fallback);
-            let switched = Event::ProviderSwitched {
-                session,
-                from: from.name(),
-                to: self.parts.answerer.name(),
-                reason: error.message,
-            };
-            self.parts.shared.publish(switched).await;
-            self.retries = 0;
-            self.attempt = Attempt::start(&self.parts);
+        if shown == Shown::Nothing && (self.shorten(&error).await || self.fall_back(&mut error).await) {
             return None;
         }
         self.show_tail().await;
         self.parts.record.answer = Some(self.meta(None, FinishReason::Error));
         Some(Input::RoundFailed { partial: Some(self.partial()), error })
+    }
+
+    /// A history that was too long goes once more, shorter. Gives whether it does.
+    async fn shorten(&mut self, error: &Error) -> bool {
+        if error.code != ErrorCode::ContextLengthExceeded || self.left_out.is_some() {
+            return false;
+        }
+        let Self { parts, .. } = self;
+        let window = learnt_window(error);
+        if let Some(tokens) = window {
+            parts.shared.models.learn_window(parts.answerer.provider.provider_id(), &parts.answerer.model, tokens);
+        }
+        self.left_out = parts.request.shorten(window, parts.shared.language());
+        let Some(messages) = self.left_out else { return false };
+        self.parts.transcript.enter(State::Compressing).await;
+        let session = self.parts.transcript.id().clone();
+        self.parts.shared.publish(Event::HistoryShortened { session, left_out: messages }).await;
+        self.parts.transcript.enter(State::Sending).await;
+        self.attempt = Attempt::start(&self.parts);
+        true
+    }
+
+    /// The fallback is asked, if there is one that can do what is wanted. Gives whether it is.
+    async fn fall_back(&mut self, error: &mut Error) -> bool {
+        let Some(mut fallback) = self.parts.fallback.take() else { return false };
+        fallback.info = self.parts.shared.models.info(&fallback).await;
+        if let Err(unfit) = self.parts.request.to(&fallback) {
+            error.message = format!("{} The fallback was not asked: {}", error.message, unfit.message);
+            return false;
+        }
+        let from = std::mem::replace(&mut self.parts.answerer, fallback);
+        let switched = Event::ProviderSwitched {
+            session: self.parts.transcript.id().clone(),
+            from: from.name(),
+            to: self.parts.answerer.name(),
+            reason: error.message.clone(),
+        };
+        self.parts.shared.publish(switched).await;
+        self.retries = 0;
+        self.attempt = Attempt::start(&self.parts);
+        true
     }
 
     /// The end of an answer that is too long.
@@ -338,8 +371,8 @@ impl Answerer {
 impl Attempt {
     fn start(parts: &RoundParts) -> Self {
         let (sender, events) = mpsc::channel(EVENTS);
-        let request = parts.request.to(&parts.answerer).cloned();
-        let Answerer { provider, model } = parts.answerer.clone();
+        let request = parts.request.to(&parts.answerer);
+        let Answerer { provider, model, .. } = parts.answerer.clone();
         let delivery = parts.delivery;
         let shared = Arc::clone(&parts.shared);
         let asking = async move {

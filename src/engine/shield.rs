@@ -5,10 +5,12 @@
 
 use std::borrow::Cow;
 
+use crate::agent::{PromptLanguage, estimate_message, estimate_request, shorten};
 use crate::ir::{Error, ErrorCode, Message, MessageRecord, MessageStatus, Request, Role};
 use crate::policy::{MaskedSecret, Masker};
 use crate::port::Event;
 
+use super::ability;
 use super::fault::Fault;
 use super::gate;
 use super::round::Answerer;
@@ -36,11 +38,18 @@ impl Outgoing {
         self.plain.meta.iteration
     }
 
-    /// What this answerer is sent.
+    /// What this answerer is sent: nothing that it cannot take.
     ///
     /// # Errors
-    /// When nothing may be sent to it.
-    pub(super) fn to(&self, answerer: &Answerer) -> Result<&Request, Error> {
+    /// When nothing may be sent to it, or when it cannot do what is asked.
+    pub(super) fn to(&self, answerer: &Answerer) -> Result<Request, Error> {
+        let mut request = self.form_for(answerer)?.clone();
+        let suited = ability::suit(&mut request, answerer.info.as_ref(), &answerer.model);
+        suited.map_err(|error| error.from_provider(answerer.provider.provider_id()))?;
+        Ok(request)
+    }
+
+    fn form_for(&self, answerer: &Answerer) -> Result<&Request, Error> {
         if !answerer.provider.is_remote(&answerer.model) {
             return Ok(&self.plain);
         }
@@ -56,6 +65,25 @@ impl Outgoing {
                 "Secrets could not be masked for this model, so nothing was sent. Try again.",
             )
         })
+    }
+
+    /// Makes what is sent fit into a window of so many tokens, or, where that is unknown, half as long. Gives how many
+    /// messages are not sent any more; `None` when nothing can go.
+    pub(super) fn shorten(&mut self, window: Option<u64>, language: PromptLanguage) -> Option<usize> {
+        let whole = estimate_request(&self.plain);
+        let messages: u64 = self.plain.messages.iter().map(estimate_message).sum();
+        // Half of what fits: an estimate may be wrong by that much, and an answer needs room.
+        let target = window.map_or(whole, |window| window.min(whole)) / 2;
+        let budget = target.saturating_sub(whole - messages);
+        let mut left_out = None;
+        for request in [Some(&mut self.plain), self.masked.as_mut()].into_iter().flatten() {
+            let Some(shortened) = shorten(&request.messages, budget, language, request.meta.timestamp) else {
+                continue;
+            };
+            request.messages = shortened.messages;
+            left_out = left_out.max(Some(shortened.left_out));
+        }
+        left_out
     }
 }
 

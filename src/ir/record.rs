@@ -68,6 +68,10 @@ pub struct AnswerMeta {
     /// What it cost, where the price was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// How many earlier messages were not sent, where the conversation had to be shortened for the model; 0 when older
+    /// calls were cut alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<usize>,
 }
 
 /// One row of the ledger: a call and all that is known of it.

@@ -182,6 +182,8 @@ pub struct ImageAttachment {
     pub name: String,
     /// Its size, in bytes.
     pub bytes: u64,
+    /// Stands for its content: the same for the same picture.
+    pub digest: u64,
     /// As it will be sent.
     pub image: Image,
 }

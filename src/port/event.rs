@@ -61,6 +61,9 @@ pub enum Event {
     ConfirmClosed { confirm: ConfirmId, session: SessionId },
     /// Another provider answers now.
     ProviderSwitched { session: SessionId, from: String, to: String, reason: String },
+    /// The conversation is longer than the model can read: it was sent again, without this many of its messages and with
+    /// older calls cut.
+    HistoryShortened { session: SessionId, left_out: usize },
     /// A try failed and is repeated after a wait.
     Retrying { session: SessionId, attempt: u32, wait_ms: u64, error: Error },
     /// How much of the model's window the next request fills, in tokens: an estimate; the window is 0 where unknown.

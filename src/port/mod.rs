@@ -5,6 +5,7 @@ mod confirm;
 mod diagnosis;
 mod error_text;
 mod event;
+pub mod picture;
 mod preset;
 mod settings;
 

@@ -206,6 +206,7 @@ mod tests {
             thinking_ms: None,
             finish_reason: FinishReason::ToolCalls,
             cost: None,
+            left_out: None,
         });
         store.append_message(&answer).await.unwrap();
         let mut done = call("s", "c", Some("a"), CallStatus::Succeeded);

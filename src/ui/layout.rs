@@ -14,7 +14,7 @@ use super::{audit, modal};
 
 /// Draws everything.
 pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
-    let has_modal = has_modal(scene) || view.transcript.as_ref().is_some_and(super::transcript::Transcript::has_modal);
+    let has_modal = has_modal(scene) || view.has_large_picture();
     keep_focus(ui, view, has_modal);
     if !has_modal {
         keys(ui, scene, view);

@@ -3,7 +3,6 @@
 //! Nothing is fetched here: a picture is a `data:` address. What is too large, or no picture, becomes words.
 
 use std::collections::HashMap;
-use std::io::Cursor;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use base64::Engine as _;
@@ -12,13 +11,14 @@ use egui::{
     Align, ColorImage, Context, CornerRadius, CursorIcon, Id, Image, Rect, Role, Sense, StrokeKind, TextureFilter,
     TextureHandle, TextureOptions, Ui, Vec2, WidgetInfo, pos2, vec2,
 };
-use image::{DynamicImage, ImageDecoder as _, ImageReader, Limits};
+use image::{DynamicImage, ImageDecoder as _};
 
 use super::icon::Icon;
 use super::modal;
 use super::theme::{Theme, Type, radius, space};
 use super::widget::{focus_ring, line_of_text};
 use crate::lang::Lang;
+use crate::port::picture::{PictureProblem, decoder};
 
 /// Most pictures that wait for the worker.
 const QUEUE: usize = 16;
@@ -26,12 +26,6 @@ const QUEUE: usize = 16;
 const ADDRESS_BYTES: usize = 28 * 1024 * 1024;
 /// Longest address whose size is read while laying out, in bytes.
 const MEASURED_BYTES: usize = 256 * 1024;
-/// Widest or highest picture that is decoded, in pixels.
-const SIDE: u32 = 16_384;
-/// Most pixels that are decoded.
-const PIXELS: u64 = 50_000_000;
-/// Most memory that decoding may take, in bytes.
-const DECODING_BYTES: u64 = 512 * 1024 * 1024;
 /// A picture is kept no larger than this on its longer side, in pixels.
 const KEPT_SIDE: u32 = 1600;
 /// Most pictures that are kept at once.
@@ -42,6 +36,15 @@ const KEPT: usize = 24;
 pub enum Fault {
     TooLarge,
     Unreadable,
+}
+
+impl From<PictureProblem> for Fault {
+    fn from(problem: PictureProblem) -> Self {
+        match problem {
+            PictureProblem::TooLarge => Self::TooLarge,
+            PictureProblem::NotAPicture | PictureProblem::OtherKind | PictureProblem::Unreadable => Self::Unreadable,
+        }
+    }
 }
 
 impl Fault {
@@ -275,7 +278,7 @@ pub fn is_data(address: &str) -> bool {
 /// The size of a short picture in pixels, from its head alone; `None` where it is long or not readable.
 pub fn measure(address: &str) -> Option<Vec2> {
     let bytes = (address.len() <= MEASURED_BYTES).then(|| bytes_of(address))??;
-    let decoder = decoder_of(&bytes).ok()?;
+    let decoder = decoder(&bytes).ok()?;
     let (width, height) = decoder.dimensions();
     Some(vec2(width as f32, height as f32))
 }
@@ -286,25 +289,10 @@ fn bytes_of(address: &str) -> Option<Vec<u8>> {
     head.ends_with(";base64").then(|| engine.decode(data.trim_end()).ok())?
 }
 
-fn decoder_of(bytes: &[u8]) -> Result<impl image::ImageDecoder + '_, Fault> {
-    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|_error| Fault::Unreadable)?;
-    let mut limits = Limits::default();
-    limits.max_image_width = Some(SIDE);
-    limits.max_image_height = Some(SIDE);
-    limits.max_alloc = Some(DECODING_BYTES);
-    reader.limits(limits);
-    let decoder = reader.into_decoder().map_err(|error| {
-        if matches!(error, image::ImageError::Limits(_)) { Fault::TooLarge } else { Fault::Unreadable }
-    })?;
-    let (width, height) = decoder.dimensions();
-    let pixels = u64::from(width) * u64::from(height);
-    if pixels > PIXELS { Err(Fault::TooLarge) } else { Ok(decoder) }
-}
-
 /// Decodes an address; the way up is the right one, and the size one that can be kept.
 fn decode(address: &str) -> Result<ColorImage, Fault> {
     let bytes = bytes_of(address).ok_or(Fault::Unreadable)?;
-    let mut decoder = decoder_of(&bytes)?;
+    let mut decoder = decoder(&bytes)?;
     let orientation = decoder.orientation();
     let mut picture = DynamicImage::from_decoder(decoder).map_err(|_error| Fault::Unreadable)?;
     if picture.width().max(picture.height()) > KEPT_SIDE {
@@ -320,6 +308,8 @@ fn decode(address: &str) -> Result<ColorImage, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
 
     fn address(kind: &str, bytes: &[u8]) -> String {

@@ -10,6 +10,7 @@ use crate::ir::{SessionId, UnixMs};
 use crate::lang::{Arg, Lang};
 use crate::policy;
 
+use super::picture::Pictures;
 use super::theme::Theme;
 use super::transcript::Transcript;
 
@@ -71,9 +72,11 @@ pub struct ViewState {
 }
 
 /// The composer's box between frames.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ComposerView {
     pub text: String,
+    /// The attached pictures, while there are any.
+    pub pictures: Option<Pictures>,
     /// The state's revision that `text` was taken from.
     pub revision: u64,
     /// The session that `text` belongs to.
@@ -86,6 +89,14 @@ pub struct PaletteView {
     pub query: String,
     pub highlighted: usize,
     pub is_open: bool,
+}
+
+impl ViewState {
+    /// Whether a picture is shown large, over everything else.
+    pub fn has_large_picture(&self) -> bool {
+        self.transcript.as_ref().is_some_and(Transcript::has_modal)
+            || self.composer.pictures.as_ref().is_some_and(Pictures::is_large)
+    }
 }
 
 impl Scene<'_> {

@@ -1,4 +1,5 @@
-//! Work that would hold a frame up, each piece on a named thread: dialogs, reading attached files, encoding pasted images.
+//! Work that would hold a frame up, each piece on a named thread: dialogs, reading attached files, making their pictures
+//! ready to be sent.
 #![expect(clippy::disallowed_methods, reason = "a dialog's waiting time is measured here")]
 
 use std::path::{Path, PathBuf};
@@ -6,18 +7,14 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
-use base64::Engine as _;
 use egui::ColorImage;
 use rfd::FileDialog;
 
 use crate::app::{Intent, PathPurpose};
-use crate::ir::Image;
-use crate::port::ImageAttachment;
+use crate::port::picture::{self, PictureProblem};
 
 use super::host::{Arrival, Waker};
 
-/// Largest image that is attached, in bytes.
-const MOST_IMAGE_BYTES: u64 = 20 * 1_048_576;
 /// Largest text file that is attached, in bytes.
 const MOST_TEXT_BYTES: u64 = 1_048_576;
 
@@ -99,13 +96,15 @@ fn read_one(path: &Path) -> Intent {
     if !facts.is_file() {
         return failed("notice-attach-unreadable");
     }
-    if facts.len() > MOST_IMAGE_BYTES {
+    if facts.len() > picture::LARGEST_FILE {
         return failed("notice-attach-large");
     }
     let Ok(bytes) = std::fs::read(path) else { return failed("notice-attach-unreadable") };
-    let mime = infer::get(&bytes).map(|kind| kind.mime_type());
-    if let Some(mime) = mime.filter(|mime| matches!(*mime, "image/png" | "image/jpeg" | "image/webp" | "image/gif")) {
-        return Intent::AttachImage(image(name, mime, &bytes));
+    match picture::prepare(name.clone(), &bytes) {
+        Ok(image) => return Intent::AttachImage(image),
+        // Maybe text.
+        Err(PictureProblem::NotAPicture) => {}
+        Err(problem) => return failed(problem.key()),
     }
     match String::from_utf8(bytes) {
         Ok(_) if facts.len() > MOST_TEXT_BYTES => failed("notice-attach-large"),
@@ -113,12 +112,6 @@ fn read_one(path: &Path) -> Intent {
         Ok(text) => Intent::AttachText { name, text },
         Err(_) => failed("notice-attach-binary"),
     }
-}
-
-fn image(name: String, mime: &str, bytes: &[u8]) -> ImageAttachment {
-    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-    let image = Image { url: format!("data:{mime};base64,{data}"), detail: None };
-    ImageAttachment { name, bytes: bytes.len() as u64, image }
 }
 
 /// Opens a folder, or the one that a file lies in, with the system's file manager.
@@ -154,33 +147,22 @@ pub(super) fn measure(folder: &Path) -> Vec<Arrival> {
     vec![Arrival::Intent(Intent::DataMeasured(bytes))]
 }
 
-/// An image from the clipboard, as PNG.
+/// An image from the clipboard.
 pub(super) fn pasted_image(pasted: &ColorImage) -> Vec<Arrival> {
     let name = "clipboard.png".to_owned();
-    let intent = match encode_png(pasted) {
-        Ok(bytes) if bytes.len() as u64 <= MOST_IMAGE_BYTES => Intent::AttachImage(image(name, "image/png", &bytes)),
-        Ok(_) => Intent::AttachFailed { name, key: "notice-attach-large" },
-        Err(error) => {
-            tracing::warn!(%error, "the pasted image cannot be encoded");
-            Intent::AttachFailed { name, key: "notice-attach-unreadable" }
-        }
+    let size = pasted.size.map(|side| u32::try_from(side).unwrap_or(u32::MAX));
+    let pixels = pasted.pixels.iter().flat_map(egui::Color32::to_srgba_unmultiplied).collect();
+    let intent = match picture::prepare_pixels(name.clone(), size, pixels) {
+        Ok(image) => Intent::AttachImage(image),
+        Err(problem) => Intent::AttachFailed { name, key: problem.key() },
     };
     vec![Arrival::Intent(intent)]
 }
 
-fn encode_png(pasted: &ColorImage) -> Result<Vec<u8>, png::EncodingError> {
-    let [width, height] = pasted.size.map(|side| u32::try_from(side).unwrap_or(u32::MAX));
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width, height);
-    encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
-    let pixels: Vec<u8> = pasted.pixels.iter().flat_map(egui::Color32::to_srgba_unmultiplied).collect();
-    encoder.write_header()?.write_image_data(&pixels)?;
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+
     use super::*;
 
     #[test]
@@ -202,7 +184,9 @@ mod tests {
     #[test]
     fn a_pasted_image_becomes_a_png_that_reads_back() {
         let pasted = ColorImage::new([2, 1], vec![egui::Color32::RED, egui::Color32::TRANSPARENT]);
-        let bytes = encode_png(&pasted).unwrap();
+        let [Arrival::Intent(Intent::AttachImage(attached))] = &pasted_image(&pasted)[..] else { panic!("no image") };
+        let data = attached.image.url.strip_prefix("data:image/png;base64,").unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         reader.next_frame(&mut pixels).unwrap();

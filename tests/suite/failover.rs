@@ -3,6 +3,7 @@
 
 use std::process::{Command, Output};
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::support::anthropic::{refuses, says, whole};
@@ -141,8 +142,7 @@ fn an_overload_passes_and_the_answer_comes_also_without_streaming() {
 fn an_image_for_a_model_that_cannot_see_is_refused_before_anything_is_sent() {
     let place = tempfile::tempdir().unwrap();
     let image = place.path().join("a.png");
-    // The smallest header that says PNG.
-    std::fs::write(&image, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
+    image::RgbImage::new(2, 2).save(&image).unwrap();
     let server = OllamaServer::start();
     let show = json!({
         "model_info": {"general.architecture": "llama", "llama.context_length": 8192},
@@ -155,4 +155,66 @@ fn an_image_for_a_model_that_cannot_see_is_refused_before_anything_is_sent() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!((output.status.code(), server.chats().len()), (Some(1), 0), "{said}");
     assert!(said.contains("llama3.2 cannot see images"), "{said}");
+}
+
+#[test]
+fn a_fallback_that_cannot_see_is_not_asked_about_an_image() {
+    let place = tempfile::tempdir().unwrap();
+    let image = place.path().join("a.png");
+    image::RgbImage::new(2, 2).save(&image).unwrap();
+    let image = image.display().to_string();
+    for (capabilities, is_asked) in [(json!(["completion", "vision"]), true), (json!(["completion"]), false)] {
+        let (down, up) = (busy(), OllamaServer::start());
+        let model_info = json!({"general.architecture": "llama", "llama.context_length": 8192});
+        up.route("/api/show", Reply::json(200, &json!({"model_info": model_info, "capabilities": capabilities})));
+        up.answer(Reply::stream([text_line("A square."), done_line("stop")]));
+        let (down_url, up_url) = (down.url(), up.url());
+        let output = exec(&[
+            "--json",
+            "--provider",
+            "anthropic",
+            "--model",
+            "claude-sonnet-4-5",
+            "--base-url",
+            &down_url,
+            "--fallback-provider",
+            "ollama",
+            "--fallback-model",
+            "llama3.2",
+            "--fallback-base-url",
+            &up_url,
+            "--image",
+            &image,
+            "what is this?",
+        ]);
+        let lines = lines(&output);
+        assert_eq!(output.status.code(), Some(if is_asked { 0 } else { 1 }), "{lines:?}");
+        assert_eq!((up.chats().len(), of_type(&lines, "provider_switched").len()), (is_asked.into(), is_asked.into()));
+        if !is_asked {
+            let error = &lines.last().unwrap()["error"];
+            assert_eq!(error["code"], "model_overloaded");
+            assert!(error["message"].as_str().unwrap().contains("llama3.2 cannot see images"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_photo_leaves_without_what_it_says_of_where_it_was_taken() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("photo.jpg");
+    image::RgbImage::new(3_000, 10).save(&path).unwrap();
+    let jpeg = std::fs::read(&path).unwrap();
+    let comment = b"taken at home";
+    let length = u16::try_from(comment.len() + 2).unwrap().to_be_bytes();
+    std::fs::write(&path, [&jpeg[..2], &[0xFF, 0xFE], &length, comment, &jpeg[2..]].concat()).unwrap();
+    let server = OllamaServer::start();
+    server.answer(Reply::stream([text_line("A line."), done_line("stop")]));
+    let (url, path) = (server.url(), path.display().to_string());
+    let output = exec(&["--provider", "ollama", "--model", "qwen3:8b", "--base-url", &url, "--image", &path, "?"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let chat = server.last_chat().unwrap();
+    let sent = chat["messages"].as_array().unwrap().iter().find_map(|message| message["images"][0].as_str()).unwrap();
+    let sent = base64::engine::general_purpose::STANDARD.decode(sent).unwrap();
+    assert!(!sent.windows(comment.len()).any(|window| window == comment));
+    assert_eq!(image::load_from_memory(&sent).unwrap().width(), 2_000);
 }

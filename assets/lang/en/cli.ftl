@@ -24,6 +24,7 @@ cli-untitled = (no title)
 
 cli-retrying = Attempt { $attempt } failed: { $detail } Trying again in { $seconds } s.
 cli-switched = { $from } does not answer ({ $detail }); { $to } answers instead.
+cli-shortened = The conversation is longer than the model can read. It was sent again without { $count } earlier messages, and with older calls cut.
 cli-turn-denied = Denied and stopped.
 cli-turn-stopped = Stopped.
 cli-turn-limit = Stopped at a limit. Go on with: nod exec --session { $session } "go on"

@@ -19,8 +19,10 @@ notice-choose-model = Choose a model first; your text is still there.
 notice-engine-busy = Too much at once: this was not taken. Try again in a moment.
 notice-setting-refused = This setting does not take that value.
 notice-attach-unreadable = { $name } cannot be read
-notice-attach-large = { $name } is too large to attach
+notice-attach-large = { $name } is too large to attach. Make it smaller first.
 notice-no-folder = No folder is allowed in this chat yet. Add one, and the files in it can be read.
 notice-open-failed = No program on this computer opens { $path }
 notice-attach-binary = { $name } is neither text nor an image that models take
+notice-attach-damaged = { $name } is a damaged image and cannot be read
+notice-attach-kind = { $name } is an image of a kind that models do not take. Save it as PNG or JPEG and attach that.
 

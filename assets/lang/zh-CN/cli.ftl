@@ -24,6 +24,7 @@ cli-untitled = （无标题）
 
 cli-retrying = 第 { $attempt } 次尝试失败：{ $detail } 将在 { $seconds } 秒后重试。
 cli-switched = { $from } 没有响应（{ $detail }），改由 { $to } 回答。
+cli-shortened = 对话超过了模型能读的长度。已重新发送：省略了较早的 { $count } 条消息，并截短了较早的工具调用。
 cli-turn-denied = 已拒绝并停止。
 cli-turn-stopped = 已停止。
 cli-turn-limit = 已达到上限而停止。继续请运行：nod exec --session { $session } "继续"

@@ -19,8 +19,10 @@ notice-choose-model = 请先选择模型，你输入的内容还在。
 notice-engine-busy = 操作太多，这一次未被接受。请稍后再试。
 notice-setting-refused = 该设置不接受这个值。
 notice-attach-unreadable = 无法读取 { $name }
-notice-attach-large = { $name } 太大，无法附加
+notice-attach-large = { $name } 太大，无法附加。请先缩小。
 notice-no-folder = 这个对话还没有允许任何目录。添加一个目录后，就能读取其中的文件。
 notice-open-failed = 这台电脑上没有能打开 { $path } 的程序
 notice-attach-binary = { $name } 既不是文本，也不是模型支持的图像
+notice-attach-damaged = { $name } 是损坏的图片，无法读取
+notice-attach-kind = { $name } 是模型不支持的图片格式。请另存为 PNG 或 JPEG 后再附加。
 

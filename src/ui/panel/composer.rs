@@ -5,10 +5,10 @@ use egui::{
     Modifiers, Order, Panel, Rect, ScrollArea, Sense, TextEdit, Ui, pos2, vec2,
 };
 
-use crate::app::composer::{Attachment, Choice, Composer};
-use crate::app::{Intent, PathPurpose, rows};
+use super::attachment;
+use crate::app::composer::{Choice, Composer};
+use crate::app::{Intent, PathPurpose};
 use crate::ir::ConfirmMode;
-use crate::lang::Arg;
 use crate::port::SendKey;
 use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, ViewState, take_key};
@@ -42,6 +42,7 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                 });
             });
         });
+    attachment::show_large(ui, scene, &mut view.composer.pictures);
 }
 
 fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
@@ -102,7 +103,7 @@ fn frame(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, composer: &Co
             if composer.editing.is_some() {
                 editing(ui, scene);
             }
-            attachments(ui, scene, composer);
+            attachment::show(ui, scene, &mut view.composer.pictures, composer);
             text(ui, scene, view, composer, there);
             ui.add_space(space::S);
             foot(ui, scene, composer, there);
@@ -118,32 +119,6 @@ fn editing(ui: &mut Ui, scene: &mut Scene<'_>) {
             scene.push(Intent::CancelEdit);
         }
     });
-}
-
-fn attachments(ui: &mut Ui, scene: &mut Scene<'_>, composer: &Composer) {
-    if composer.attachments.is_empty() {
-        return;
-    }
-    let mut removed = None;
-    ui.horizontal_wrapped(|ui| {
-        for (index, attachment) in composer.attachments.iter().enumerate() {
-            let icon = match attachment {
-                Attachment::Image(_) => Icon::Image,
-                Attachment::Text { .. } => Icon::FileText,
-            };
-            let bytes = rows::bytes(attachment.bytes());
-            let name = scene.lang.format("composer-remove", &[("name", Arg::from(attachment.name()))]);
-            let chip =
-                Chip::new(attachment.name()).icon(icon).detail(&bytes).trailing(Icon::X).name(&name).max_width(220.0);
-            if ui.add(chip).on_hover_text(name.as_str()).clicked() {
-                removed = Some(index);
-            }
-        }
-    });
-    ui.add_space(space::XS);
-    if let Some(index) = removed {
-        scene.push(Intent::RemoveAttachment(index));
-    }
 }
 
 fn text(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, composer: &Composer, there: Availability) {

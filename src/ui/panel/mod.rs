@@ -1,5 +1,6 @@
 //! The parts of the main window, one file each.
 
+pub mod attachment;
 pub mod composer;
 pub mod history;
 pub mod model_picker;

@@ -129,6 +129,13 @@ pub(super) fn draw_meta(list: &mut List<'_>, id: &MessageId, rect: Rect, intents
             took.on_hover_text(lang.format("meta-first-token", &[("duration", first.into())]));
         }
     }
+    if let Some(left_out) = record.answer.as_ref().and_then(|answer| answer.left_out) {
+        let words = match left_out {
+            0 => lang.text("meta-shortened").to_owned(),
+            count => lang.format("meta-left-out", &[("count", count.into())]),
+        };
+        fact(&mut ui, theme, &words).on_hover_text(lang.text("meta-left-out-why"));
+    }
     ui.spacing_mut().item_spacing.x = 2.0;
     draw_versions(&mut ui, theme, lang, record, intents);
     if record.status == MessageStatus::Streaming {

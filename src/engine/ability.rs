@@ -1,18 +1,30 @@
-//! Images for models that cannot see: the newest ones are refused with a clear word, older ones are left out of what is
-//! sent. Decides nothing else.
+//! What a model cannot do is not asked of it: images, calls, thinking. A new image is refused with a clear word, because the
+//! question is about it; older ones become a word. Decides nothing else.
 
-use crate::ir::{Error, ErrorCode, Message, ModelInfo, Role, Support};
+use crate::ir::{Error, ErrorCode, Message, ModelInfo, Request, Role, Support};
 
-/// Whether the model says that it cannot see. One that says nothing may.
-pub(super) fn is_blind(info: Option<&ModelInfo>) -> bool {
-    info.is_some_and(|info| info.supports_images == Support::No)
+/// Takes out of a request what its model says that it cannot do. One that says nothing may be able.
+///
+/// # Errors
+/// When it cannot see, and the person's newest message has an image.
+pub(super) fn suit(request: &mut Request, info: Option<&ModelInfo>, model: &str) -> Result<(), Error> {
+    let Some(info) = info else { return Ok(()) };
+    if info.supports_images == Support::No {
+        refuse_newest(&request.messages, model)?;
+        leave_out(&mut request.messages);
+    }
+    if info.supports_tool_calling == Support::No {
+        request.tools = None;
+    }
+    if info.supports_thinking == Support::No {
+        request.params.thinking_enabled = None;
+        request.params.thinking_effort = None;
+    }
+    Ok(())
 }
 
 /// Refuses what the person has just attached.
-///
-/// # Errors
-/// When the person's newest message has an image.
-pub(super) fn refuse_newest(messages: &[Message], model: &str) -> Result<(), Error> {
+fn refuse_newest(messages: &[Message], model: &str) -> Result<(), Error> {
     let newest = messages.iter().rfind(|message| message.role == Role::User);
     if newest.is_none_or(|message| message.images.as_ref().is_none_or(Vec::is_empty)) {
         return Ok(());
@@ -24,7 +36,7 @@ pub(super) fn refuse_newest(messages: &[Message], model: &str) -> Result<(), Err
 }
 
 /// Puts a word where an image was.
-pub(super) fn leave_out(messages: &mut [Message]) {
+fn leave_out(messages: &mut [Message]) {
     for message in messages {
         if message.images.take().is_some_and(|images| !images.is_empty()) {
             if !message.content.is_empty() {
