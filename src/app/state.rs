@@ -232,8 +232,6 @@ impl AppState {
                 self.toasts.say(Tone::Warn, "notice-provider-switched", args, now);
                 Reaction::none()
             }
-            // Said under the answer, where it stays.
-            Event::HistoryShortened { .. } => Reaction::none(),
             Event::Retrying { session, attempt, wait_ms, error } => {
                 self.retrying(&session, attempt, wait_ms, error, now);
                 Reaction::none()
@@ -300,7 +298,10 @@ impl AppState {
                 self.confinement = Some(*confinement);
                 Reaction::none()
             }
-            Event::ToolEnded { .. } | Event::ContextMeasured { .. } => Reaction::none(),
+            // That a history was shortened stands under its answer.
+            Event::ToolEnded { .. } | Event::ContextMeasured { .. } | Event::HistoryShortened { .. } => {
+                Reaction::none()
+            }
             Event::UndoChanged { session, entries } => {
                 if let Some(view) = self.view_of(&session) {
                     view.change_undo(entries);

@@ -47,6 +47,11 @@ impl ThinkTags {
         self.rest()
     }
 
+    /// Whether no tag can come any more.
+    pub fn is_answering(&self) -> bool {
+        self.state == State::Answering
+    }
+
     /// Takes more of the answer in.
     pub fn push(&mut self, text: &str, each: &mut impl FnMut(Spoken)) {
         if self.state == State::Answering {

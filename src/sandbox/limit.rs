@@ -4,8 +4,8 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 
-/// The most processes and threads of one command at once. Root is above the kernel's limit: for root the helper
-/// stage counts.
+/// The most processes and threads of one command at once. Root is above `setrlimit`: for root there is a control group, or
+/// else the helper stage counts.
 pub(super) const MOST_PROCESSES: u64 = 1024;
 /// The longest file that a command may write, in bytes.
 const FILE_BYTES: u64 = 4 << 30;
@@ -16,22 +16,13 @@ const LEAST_MEMORY_BYTES: u64 = 2 << 30;
 
 /// How far a command yields to other programs, the app among them: thousands of processes take no more than one would.
 const COMMAND_NICENESS: i32 = 10;
-/// Puts the helper stage before its command: whoever ends a fork bomb must not wait behind it. Only root may, and only
-/// root's commands have no other bound. What the stage starts is an ordinary process again.
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "schedulers have no safe form")]
-pub(super) fn come_first() {
-    let lowest = libc::sched_param { sched_priority: 1 };
-    let real_time = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the structure is the kernel's, and lives while it is read.
-    if unsafe { libc::sched_setscheduler(0, real_time, &raw const lowest) } != 0 {
-        setpriority_process(None, -COMMAND_NICENESS).ok();
-    }
-}
+/// How far the helper stage comes before them, where it may: whoever ends a fork bomb must not wait behind it.
+const HELPER_NICENESS: i32 = -10;
 
-/// Elsewhere the kernel's own limit holds.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn come_first() {}
+/// Puts the helper stage before its command. Only root may, and only root's commands have no other bound.
+pub(super) fn come_first() {
+    setpriority_process(None, HELPER_NICENESS).ok();
+}
 
 /// Every limit, as numbers: found out before the fork, set after it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,6 +19,8 @@ mod attack;
 mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod capability;
+#[cfg(target_os = "linux")]
+mod cgroup;
 #[cfg(unix)]
 mod channel;
 #[cfg(target_os = "linux")]

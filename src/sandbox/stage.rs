@@ -43,6 +43,9 @@ fn helper_main() -> ExitCode {
     };
     let Ok(received) = receive_order(&socket) else { return not_by_hand() };
     let is_confined = received.order.tier.is_confined();
+    // Left when everything is gone. Without one the stage counts.
+    #[cfg(target_os = "linux")]
+    let _group = rustix::process::getuid().is_root().then(|| super::cgroup::Group::enter(MOST_PROCESSES).ok());
     let started = harden().and_then(|()| start(&received));
     drop(received);
     match started {

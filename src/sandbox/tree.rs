@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
 
 /// Reaps what has ended, without waiting. `false` when there is no child at all.
 pub(super) fn reap(on_ended: &mut dyn FnMut(Pid, WaitStatus)) -> bool {
@@ -26,7 +26,10 @@ pub(super) fn reap(on_ended: &mut dyn FnMut(Pid, WaitStatus)) -> bool {
 
 /// Kills and reaps until no child is left.
 pub(super) fn end_all(shell: Pid, on_ended: &mut dyn FnMut(Pid, WaitStatus)) {
-    freeze(shell);
+    // Its own group needs no look at the table, and is all there is of most commands; with bubblewrap the kernel ends
+    // everything in it.
+    kill_process_group(shell, Signal::KILL).ok();
+    freeze();
     while reap(on_ended) {
         kill_round(shell);
         std::thread::sleep(Duration::from_millis(1));
@@ -52,10 +55,8 @@ mod linux {
     }
 
     /// Stops all descendants, so that a fork bomb cannot outrun the killing: what is stopped does not fork.
-    pub(in super::super) fn freeze(shell: Pid) {
+    pub(in super::super) fn freeze() {
         const ROUNDS: usize = 20;
-        // Its own group needs no look at the table, and is all there is of most bombs.
-        kill_process_group(shell, Signal::STOP).ok();
         let mut stopped = HashSet::new();
         for _ in 0..ROUNDS {
             let found = descendants();
@@ -71,8 +72,7 @@ mod linux {
     }
 
     /// Kills every descendant that there is now. One that has just ended is no error.
-    pub(in super::super) fn kill_round(shell: Pid) {
-        kill_process_group(shell, Signal::KILL).ok();
+    pub(in super::super) fn kill_round(_shell: Pid) {
         let found = descendants();
         signal_groups(&found, Signal::KILL);
         for process in found {
@@ -187,7 +187,7 @@ pub(super) use group::{end_session, freeze, has_more_threads_than, kill_round};
 mod group {
     use rustix::process::{Pid, Signal, kill_process_group};
 
-    pub(in super::super) fn freeze(_shell: Pid) {}
+    pub(in super::super) fn freeze() {}
 
     /// Nobody counts here: the system's own limit is all there is.
     pub(in super::super) fn has_more_threads_than(_most: u64, _shell: Pid) -> bool {

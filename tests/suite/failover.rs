@@ -188,7 +188,7 @@ fn a_fallback_that_cannot_see_is_not_asked_about_an_image() {
             "what is this?",
         ]);
         let lines = lines(&output);
-        assert_eq!(output.status.code(), Some(if is_asked { 0 } else { 1 }), "{lines:?}");
+        assert_eq!(output.status.code(), Some(i32::from(!is_asked)), "{lines:?}");
         assert_eq!((up.chats().len(), of_type(&lines, "provider_switched").len()), (is_asked.into(), is_asked.into()));
         if !is_asked {
             let error = &lines.last().unwrap()["error"];

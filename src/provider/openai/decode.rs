@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::fault::{self, Subject};
 use super::kept::Kept;
 use super::lenient;
-use super::wire::{CallIn, Choice, Chunk, Delta, Text, Timings, Usage};
+use super::wire::{CallIn, Choice, Chunk, Delta, Mixed, Text, Timings, Usage};
 use crate::ir::{
     CallMark, Error, ErrorCode, FinishReason, PerfStats, Request, StreamBody, TokenUsage, ToolCall, ToolCallDelta,
     UnixMs,
@@ -216,21 +216,21 @@ impl<'a> Decoder<'a> {
                 self.choice(choice, out)?;
             }
         }
-        self.count(chunk.usage);
+        self.count(chunk.usage.as_deref());
         if let Some(timings) = chunk.timings {
-            self.perf = Some(perf_of(timings));
+            self.perf = Some(perf_of(*timings));
         }
         Ok(())
     }
 
     fn choice(&mut self, choice: Choice<'_>, out: &mut Vec<StreamBody>) -> Result<(), Error> {
-        self.count(choice.usage);
+        self.count(choice.usage.as_deref());
         if let Some(delta) = choice.delta {
             self.delta(delta, out)?;
         }
         if let Some(message) = choice.message {
             self.is_terminal = true;
-            self.delta(message, out)?;
+            self.delta(*message, out)?;
         }
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.0.trim().is_empty()) {
             self.is_terminal = true;
@@ -246,11 +246,9 @@ impl<'a> Decoder<'a> {
     fn delta(&mut self, delta: Delta<'_>, out: &mut Vec<StreamBody>) -> Result<(), Error> {
         let details = delta.reasoning_details.and_then(|raw| serde_json::from_str::<Vec<Value>>(raw.get()).ok());
         let fields = [delta.reasoning_content, delta.reasoning, delta.thinking];
-        let named = fields.into_iter().find(|field| !field.text.is_empty() || !field.thinking.is_empty());
-        let thought = match named {
-            Some(field) if field.text.is_empty() => field.thinking,
-            Some(field) => field.text.into_owned(),
-            None if !delta.content.thinking.is_empty() => delta.content.thinking,
+        let thought = match fields.into_iter().find_map(Mixed::said) {
+            Some(field) => field.into_either(),
+            None if !delta.content.thinking().is_empty() => delta.content.thinking().to_owned(),
             None => details.iter().flatten().filter_map(text_of_detail).collect(),
         };
         for detail in details.into_iter().flatten() {
@@ -263,23 +261,27 @@ impl<'a> Decoder<'a> {
             }
             out.push(StreamBody::ReasoningDelta { delta: thought });
         }
-        if !delta.content.text.is_empty() {
-            self.speak(&delta.content.text, out);
+        if !delta.content.text().is_empty() {
+            self.speak(delta.content.text(), out);
         }
-        if !delta.refusal.text.is_empty() {
-            self.say(delta.refusal.text.into_owned(), out);
+        if !delta.refusal.text().is_empty() {
+            self.say(delta.refusal.text().to_owned(), out);
         }
         for call in delta.tool_calls.map(|calls| calls.0).unwrap_or_default() {
             self.call(call, out)?;
         }
         if let Some(function) = delta.function_call {
-            self.call(CallIn { function: Some(function), ..CallIn::default() }, out)?;
+            self.call(CallIn { function: Some(*function), ..CallIn::default() }, out)?;
         }
         Ok(())
     }
 
     /// Text of the answer, in which thinking may stand between tags.
     fn speak(&mut self, text: &str, out: &mut Vec<StreamBody>) {
+        if self.tags.is_answering() {
+            self.say(text.to_owned(), out);
+            return;
+        }
         let mut spoken = Vec::new();
         self.tags.push(text, &mut |piece| spoken.push(piece));
         for piece in spoken {
@@ -366,7 +368,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The last count that counts something holds; counts are never added up.
-    fn count(&mut self, usage: Option<Usage>) {
+    fn count(&mut self, usage: Option<&Usage>) {
         let Some(usage) = usage else { return };
         let (input, output) = (whole(usage.prompt_tokens), whole(usage.completion_tokens));
         if input == 0 && output == 0 {

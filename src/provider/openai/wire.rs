@@ -167,10 +167,11 @@ pub(super) struct Chunk<'a> {
     pub(super) object: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) choices: Option<Vec<Choice<'a>>>,
-    pub(super) usage: Option<Usage>,
+    // What is rare stands behind a pointer: a delta is moved several times, and there are thousands a second.
+    pub(super) usage: Option<Box<Usage>>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    pub(super) timings: Option<Timings>,
+    pub(super) timings: Option<Box<Timings>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -181,11 +182,11 @@ pub(super) struct Choice<'a> {
     pub(super) delta: Option<Delta<'a>>,
     /// Instead of `delta` in an answer that comes whole.
     #[serde(borrow)]
-    pub(super) message: Option<Delta<'a>>,
+    pub(super) message: Option<Box<Delta<'a>>>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Text<'a>>,
     /// Some vendors count here.
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<Box<Usage>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -207,7 +208,7 @@ pub(super) struct Delta<'a> {
     pub(super) tool_calls: Option<OneOrMany<'a>>,
     /// What came before `tool_calls`.
     #[serde(borrow)]
-    pub(super) function_call: Option<FunctionIn<'a>>,
+    pub(super) function_call: Option<Box<FunctionIn<'a>>>,
 }
 
 /// A list of calls; one server sends a call that is not in a list.
@@ -265,10 +266,45 @@ pub(super) struct FunctionIn<'a> {
 
 /// Text where the format says text, and everything else that servers put there: null, parts, an object.
 #[derive(Debug, Default)]
-pub(super) struct Mixed<'a> {
-    pub(super) text: Cow<'a, str>,
+pub(super) enum Mixed<'a> {
+    #[default]
+    Nothing,
+    Text(Cow<'a, str>),
+    Parts(Box<PartIn>),
+}
+
+impl Mixed<'_> {
+    /// What is said.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Nothing => "",
+            Self::Text(text) => text,
+            Self::Parts(parts) => &parts.text,
+        }
+    }
+
     /// What parts of the kind `thinking` say.
-    pub(super) thinking: String,
+    pub(super) fn thinking(&self) -> &str {
+        match self {
+            Self::Nothing | Self::Text(_) => "",
+            Self::Parts(parts) => &parts.thinking,
+        }
+    }
+
+    /// What is said, or else thought.
+    pub(super) fn into_either(self) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::Text(text) => text.into_owned(),
+            Self::Parts(parts) if parts.text.is_empty() => parts.thinking,
+            Self::Parts(parts) => parts.text,
+        }
+    }
+
+    /// Unless it says nothing.
+    pub(super) fn said(self) -> Option<Self> {
+        (!self.text().is_empty() || !self.thinking().is_empty()).then_some(self)
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Mixed<'a> {
@@ -287,55 +323,54 @@ impl<'de> Visitor<'de> for MixedVisitor {
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Mixed { text: Cow::Borrowed(text), thinking: String::new() })
+        Ok(Mixed::Text(Cow::Borrowed(text)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Mixed { text: Cow::Owned(text.to_owned()), thinking: String::new() })
+        Ok(Mixed::Text(Cow::Owned(text.to_owned())))
     }
 
     fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-        Ok(Mixed { text: Cow::Owned(text), thinking: String::new() })
+        Ok(Mixed::Text(Cow::Owned(text)))
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Mixed::default())
+        Ok(Mixed::Nothing)
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Mixed::default())
+        Ok(Mixed::Nothing)
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Mixed::default())
+        Ok(Mixed::Nothing)
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Mixed::default())
+        Ok(Mixed::Nothing)
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Mixed::default())
+        Ok(Mixed::Nothing)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
-        let mut all = Mixed::default();
+        let mut all = PartIn::default();
         while let Some(part) = parts.next_element::<PartIn>()? {
-            all.text.to_mut().push_str(&part.text);
+            all.text.push_str(&part.text);
             all.thinking.push_str(&part.thinking);
         }
-        Ok(all)
+        Ok(Mixed::Parts(Box::new(all)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
-        let part = PartIn::from_map(fields)?;
-        Ok(Mixed { text: Cow::Owned(part.text), thinking: part.thinking })
+        Ok(Mixed::Parts(Box::new(PartIn::from_map(fields)?)))
     }
 }
 
 /// A part of a content: `{"type": "text", "text": …}`, `{"type": "thinking", "thinking": [ … ]}`, or plain text.
 #[derive(Debug, Default)]
-struct PartIn {
+pub(super) struct PartIn {
     text: String,
     thinking: String,
 }
@@ -348,17 +383,17 @@ impl PartIn {
             match key.as_ref() {
                 "type" => {
                     let kind = fields.next_value::<Mixed<'de>>()?;
-                    is_thinking = kind.text.contains("think") || kind.text.contains("reason");
+                    is_thinking = kind.text().contains("think") || kind.text().contains("reason");
                 }
                 "text" | "content" => {
                     let inner = fields.next_value::<Mixed<'de>>()?;
-                    part.text.push_str(&inner.text);
-                    part.thinking.push_str(&inner.thinking);
+                    part.text.push_str(inner.text());
+                    part.thinking.push_str(inner.thinking());
                 }
                 "thinking" | "reasoning" | "summary" => {
                     let inner = fields.next_value::<Mixed<'de>>()?;
-                    part.thinking.push_str(&inner.text);
-                    part.thinking.push_str(&inner.thinking);
+                    part.thinking.push_str(inner.text());
+                    part.thinking.push_str(inner.thinking());
                 }
                 _ => drop(fields.next_value::<IgnoredAny>()?),
             }
@@ -373,8 +408,10 @@ impl PartIn {
 
 impl<'de> Deserialize<'de> for PartIn {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let part = Mixed::deserialize(deserializer)?;
-        Ok(Self { text: part.text.into_owned(), thinking: part.thinking })
+        Ok(match Mixed::deserialize(deserializer)? {
+            Mixed::Parts(part) => *part,
+            other @ (Mixed::Nothing | Mixed::Text(_)) => Self { text: other.into_either(), thinking: String::new() },
+        })
     }
 }
 
@@ -420,7 +457,7 @@ mod tests {
 
     fn delta(json: &str) -> (String, String, String) {
         let delta: Delta<'_> = serde_json::from_str(json).unwrap();
-        (delta.content.text.into_owned(), delta.content.thinking, delta.reasoning_content.text.into_owned())
+        [delta.content.text(), delta.content.thinking(), delta.reasoning_content.text()].map(str::to_owned).into()
     }
 
     #[test]
