@@ -30,5 +30,8 @@ pub use path::{Lexical, RelPath, lexical};
 pub use protected::{ProtectedWrite, is_protected_write};
 pub use question::AskReason;
 pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, RuleSet, denials, matching_rules, may_be_made, proposals};
-pub use secret::{MaskedSecret, Masker, Secret, SecretKind, find_secrets, is_secret_name, redact, secret_id};
+pub use secret::{
+    KEY_CONTEXT_BYTES, MaskedSecret, Masker, Secret, SecretKind, find_secrets, is_secret_name, key_lines, key_lines_of_part,
+    note_key_lines, redact, secret_id,
+};
 pub use surroundings::{Platform, Surroundings};

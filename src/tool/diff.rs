@@ -1,10 +1,12 @@
 //! A change as lines with context: for the confirmation, the card and the result.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
 use crate::ir::{DiffLine, DiffTag, Preview};
+use crate::policy;
 
 /// Unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
@@ -52,6 +54,20 @@ pub(super) fn unified(old: &str, new: &str, name: &str) -> String {
     let diff = TextDiff::configure().timeout(COARSE_AFTER).diff_lines(old, new);
     let names = (format!("a/{name}"), format!("b/{name}"));
     diff.unified_diff().context_radius(CONTEXT_LINES).header(&names.0, &names.1).to_string()
+}
+
+/// The lines of a unified diff that belong to a private key on either side; first and last, from 1.
+pub(super) fn key_lines(unified: &str, old: &str, new: &str) -> Vec<[u64; 2]> {
+    let mut keys = BTreeSet::new();
+    for text in [old, new] {
+        for [first, last] in policy::key_lines(text) {
+            let skipped = usize::try_from(first.saturating_sub(1)).unwrap_or(usize::MAX);
+            let count = usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or(usize::MAX);
+            keys.extend(text.lines().skip(skipped).take(count).filter(|line| !line.trim().is_empty()));
+        }
+    }
+    let is_key = |line: &str| line.get(1..).is_some_and(|text| keys.contains(text));
+    (1..).zip(unified.lines()).filter(|(_, line)| is_key(line)).map(|(number, _)| [number, number]).collect()
 }
 
 fn gap() -> DiffLine {

@@ -8,7 +8,7 @@ use super::text::{Text, binary};
 use super::write_file::check_bytes;
 use super::{Limits, Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, diff, one_path, only, schema};
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
-use crate::policy::TargetKind;
+use crate::policy::{TargetKind, key_lines, note_key_lines};
 use crate::workspace::{Purpose, Target};
 
 /// How many lines are looked through for the nearest one.
@@ -97,11 +97,15 @@ impl Tool for EditFile {
         let change = Change::plan(&args, target, &context.limits)?;
         target.write(&change.new.encode())?;
         let name = target.resolved_relative().map_or_else(String::new, crate::policy::RelPath::to_slash);
-        Ok(json!({
+        let unified = diff::unified(&change.old, &change.new.text, &name);
+        let key_lines = diff::key_lines(&unified, &change.old, &change.new.text);
+        let mut result = json!({
             "path": target.resolved().to_string_lossy(),
             "edits_applied": args.edits.len(),
-            "diff": diff::unified(&change.old, &change.new.text, &name),
-        }))
+            "diff": unified,
+        });
+        note_key_lines(&mut result, &key_lines);
+        Ok(result)
     }
 }
 
@@ -205,7 +209,13 @@ fn nearest(text: &str, old: &str) -> Option<(usize, String)> {
     let wanted = old.lines().map(str::trim).find(|line| !line.is_empty())?;
     let wanted_pairs = pairs(wanted);
     let mut best: Option<(f32, usize, &str)> = None;
+    // Nobody is asked for an edit that does not apply: its failure shows no line of a key.
+    let keys = key_lines(text);
+    let is_key = |line: u64| keys.iter().any(|[first, last]| (*first..=*last).contains(&line));
     for (index, line) in text.lines().enumerate().take(MAX_NEAREST_LINES) {
+        if is_key(index as u64 + 1) {
+            continue;
+        }
         let likeness = likeness(&wanted_pairs, &pairs(line.trim()));
         if likeness > best.map_or(0.3, |(best, _, _)| best) {
             best = Some((likeness, index + 1, line));

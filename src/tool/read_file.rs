@@ -13,6 +13,7 @@ use super::{
     Limits, Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, cancelled, one_path, only, schema,
 };
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
+use crate::policy::{KEY_CONTEXT_BYTES, key_lines_of_part, note_key_lines};
 use crate::workspace::{Purpose, Target};
 
 /// How far a file is scanned for the first line of a range, in bytes.
@@ -131,9 +132,17 @@ fn whole_text(bytes: &[u8], read_as: ReadAs, target: &Target, context: &RunConte
     let lines = count_lines(&text);
     let last = lines.min(context.limits.read_lines);
     let kept = usize::try_from(last).unwrap_or(usize::MAX);
-    let content: String = if last < lines { text.split_inclusive('\n').take(kept).collect() } else { text };
-    let range = Range { content, first: 1.min(lines), last, lines: Some(lines), cut_by: None };
-    let range = if last < lines { Range { cut_by: Some("read_lines"), ..range } } else { range };
+    let mut content = text;
+    let rest = if last < lines {
+        let end = content.split_inclusive('\n').take(kept).map(str::len).sum();
+        content.split_off(end)
+    } else {
+        String::new()
+    };
+    let after = rest.get(..rest.floor_char_boundary(KEY_CONTEXT_BYTES)).unwrap_or_default();
+    let key_lines = if rest.is_empty() { Vec::new() } else { key_lines_of_part("", &content, after) };
+    let cut_by = (last < lines).then_some("read_lines");
+    let range = Range { content, first: 1.min(lines), last, lines: Some(lines), cut_by, key_lines };
     Ok(range.into_result(encoding, bom, bytes.len() as u64))
 }
 
@@ -182,12 +191,21 @@ fn range_of_file(
         }
         ScanFault::Io(source) => failed(source).into(),
     })?;
+    let around = |bytes: &[u8]| {
+        if is_text {
+            String::from_utf8_lossy(bytes).into_owned()
+        } else {
+            bytes.iter().map(|byte| char::from(*byte)).collect()
+        }
+    };
+    let (before, after) = (around(&scanned.before), around(&scanned.after));
     let content = if is_text {
         String::from_utf8(scanned.bytes).map_err(|_not_text| binary(&start_bytes, target.resolved()))?
     } else {
         scanned.bytes.iter().map(|byte| char::from(*byte)).collect()
     };
     let range = Range {
+        key_lines: key_lines_of_part(&before, &content, &after),
         content,
         first: start.min(scanned.last),
         last: scanned.last,
@@ -206,6 +224,8 @@ struct Range {
     lines: Option<u64>,
     /// The limit that cut it.
     cut_by: Option<&'static str>,
+    /// Lines of the content that belong to a private key, by what stands around it.
+    key_lines: Vec<[u64; 2]>,
 }
 
 impl Range {
@@ -218,6 +238,7 @@ impl Range {
             "truncated": self.cut_by.is_some(),
             "line_range": [self.first, self.last],
         });
+        note_key_lines(&mut result, &self.key_lines);
         if let Some(fields) = result.as_object_mut() {
             if bom {
                 fields.insert("bom".into(), true.into());
@@ -239,6 +260,9 @@ struct Wanted<'limits> {
 
 struct Scanned {
     bytes: Vec<u8>,
+    /// The end of what stands before them and the beginning of what follows them, for whoever judges them.
+    before: Vec<u8>,
+    after: Vec<u8>,
     /// The last line that is in `bytes`.
     last: u64,
     lines: Option<u64>,
@@ -258,6 +282,7 @@ fn scan(reader: &mut impl BufRead, wanted: &Wanted<'_>, stop: &dyn Fn() -> bool)
     let limit = usize::try_from(wanted.limits.read_bytes).unwrap_or(usize::MAX);
     let end = wanted.end.unwrap_or_else(|| wanted.start.saturating_add(wanted.limits.read_lines.saturating_sub(1)));
     let mut bytes: Vec<u8> = Vec::new();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
     // Where in `bytes` the line begins that is being collected.
     let mut line_begin = 0;
     let mut is_full = false;
@@ -288,6 +313,14 @@ fn scan(reader: &mut impl BufRead, wanted: &Wanted<'_>, stop: &dyn Fn() -> bool)
                 let room = limit - bytes.len();
                 bytes.extend(piece.iter().take(room));
                 is_full = piece.len() > room;
+                after.extend(piece.iter().skip(room).take(KEY_CONTEXT_BYTES));
+            } else if line < wanted.start {
+                before.extend_from_slice(piece);
+                if before.len() > 2 * KEY_CONTEXT_BYTES {
+                    before.drain(..before.len() - KEY_CONTEXT_BYTES);
+                }
+            } else {
+                after.extend(piece.iter().take(KEY_CONTEXT_BYTES.saturating_sub(after.len())));
             }
             in_line = piece.last() != Some(&b'\n');
             finished += u64::from(!in_line);
@@ -315,14 +348,15 @@ fn scan(reader: &mut impl BufRead, wanted: &Wanted<'_>, stop: &dyn Fn() -> bool)
     let mut cut_by = (wanted.end.is_none() && lines > end).then_some("read_lines");
     if is_full {
         cut_by = Some("read_bytes");
-        if line_begin > 0 {
-            bytes.truncate(line_begin);
-        } else if wanted.is_text {
-            bytes.truncate(whole_characters(&bytes));
-        }
+        let kept = match line_begin {
+            0 if wanted.is_text => whole_characters(&bytes),
+            0 => bytes.len(),
+            begin => begin,
+        };
+        after.splice(..0, bytes.drain(kept..));
         last = wanted.start - 1 + bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
     }
-    Ok(Scanned { bytes, last, lines: is_counted.then_some(lines), cut_by })
+    Ok(Scanned { bytes, before, after, last, lines: is_counted.then_some(lines), cut_by })
 }
 
 /// How many bytes are whole characters, when the last one may have been cut.

@@ -10,7 +10,7 @@ use super::schema::{arguments, schema_of};
 use super::visible::{is_content_closed, is_hidden_by_policy};
 use super::{Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest, cancelled, one_path, only};
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
-use crate::policy::TargetKind;
+use crate::policy::{TargetKind, note_key_lines};
 use crate::workspace::{
     FileMatches, Purpose, QueryOptions, SearchError, SearchLimit, SearchLimits, SearchOptions, SearchOutcome,
     SearchQuery, Target, WalkStart, search_file, search_tree,
@@ -187,7 +187,12 @@ fn file_value(file: &FileMatches, start: &str) -> Value {
     let matches: Vec<Value> = file
         .matches
         .iter()
-        .map(|found| json!({"line": found.line, "text": found.text, "column": found.column}))
+        .map(|found| {
+            let mut shown = json!({"line": found.line, "text": found.text, "column": found.column});
+            let key_lines: &[[u64; 2]] = if found.is_private_key { &[[1, 1]] } else { &[] };
+            note_key_lines(&mut shown, key_lines);
+            shown
+        })
         .collect();
     let mut value = json!({"path": joined(start, &file.relative), "matches": matches});
     if file.has_more

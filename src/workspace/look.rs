@@ -12,6 +12,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish
 
 use super::{LineMatch, SearchLimits};
 use crate::ir::{Code, Failure};
+use crate::policy;
 
 /// What is searched for.
 #[derive(Debug, Clone)]
@@ -181,11 +182,32 @@ impl<'a> Looker<'a> {
         looked.is_unreadable = searched.is_err();
         // Half of a binary file is no result.
         if !lines.is_binary {
+            if !lines.found.is_empty() {
+                mark_keys(&self.content, &mut lines.found);
+            }
             looked.matches.append(&mut lines.found);
             looked.has_more = lines.has_more;
         }
         looked
     }
+}
+
+/// Marks the lines that belong to a private key, by the whole file: a line alone does not show it.
+fn mark_keys(content: &[u8], found: &mut [LineMatch]) {
+    let text = match content {
+        [0xFF, 0xFE, units @ ..] => utf16(units, u16::from_le_bytes),
+        [0xFE, 0xFF, units @ ..] => utf16(units, u16::from_be_bytes),
+        utf8 => String::from_utf8_lossy(utf8).into_owned(),
+    };
+    let keys = policy::key_lines(&text);
+    for line in found {
+        line.is_private_key = keys.iter().any(|[first, last]| (*first..=*last).contains(&line.line));
+    }
+}
+
+fn utf16(units: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let (pairs, _) = units.as_chunks::<2>();
+    char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 /// Whether a file holds a NUL anywhere. UTF-16 with its mark does so rightfully; its text is judged once it is transcoded.
@@ -204,7 +226,7 @@ fn match_name(matcher: &NameMatcher, relative: &Path) -> Option<LineMatch> {
             column_of(name.as_bytes(), found.start())
         }
     };
-    Some(LineMatch { line: 0, column, text: name.into_owned() })
+    Some(LineMatch { line: 0, column, text: name.into_owned(), is_private_key: false })
 }
 
 /// In characters, from 1.
@@ -239,6 +261,7 @@ impl Sink for Lines<'_> {
             line: matched.line_number().unwrap_or(0),
             column: column_of(line, start),
             text: cut_around(line, start),
+            is_private_key: false,
         });
         Ok(true)
     }

@@ -87,6 +87,8 @@ pub struct LineMatch {
     pub column: u64,
     /// The line without its line break, cut around the match when it is long.
     pub text: String,
+    /// Whether it belongs to a private key, as the whole file shows.
+    pub is_private_key: bool,
 }
 
 /// Why a search gave nothing.

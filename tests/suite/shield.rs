@@ -230,6 +230,45 @@ fn a_key_block_in_any_dress_is_masked_whole() {
 }
 
 #[test]
+fn no_single_line_of_a_key_reaches_a_remote_model_by_any_tool() {
+    // Lines of a width that no program writes: only the file around them shows what they are.
+    let signs = "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6kL9nP2qR5sT8uW1xY4zA7bC0dG3eM6";
+    let line = |n: usize| signs.chars().cycle().skip(n * 3 % 60).take(52).collect::<String>();
+    let body: Vec<String> = (0..12).map(line).collect();
+    let file = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", body.join("\n"));
+    for is_remote in [true, false] {
+        let server = OllamaServer::start();
+        let calls = [
+            call("read_file", &json!({"path": "a.txt", "start_line": 5, "end_line": 5})),
+            call("read_file", &json!({"path": "a.txt", "start_line": 5, "end_line": 6, "encoding": "latin1"})),
+            call("search_files", &json!({"path": "a.txt", "query": &body[4][10..20]})),
+            // It does not apply, so nobody is asked; its failure names the line that is nearest.
+            call(
+                "edit_file",
+                &json!({"path": "a.txt", "edits": [{"old_text": format!("{}!", &body[4][..40]), "new_text": "x"}]}),
+            ),
+        ];
+        let count = calls.len();
+        for call in calls {
+            server.answer(call);
+        }
+        server.answer(words("Done."));
+        let mut desk = desk(&server, is_remote);
+        desk.write("a.txt", &file);
+        desk.say("Look at line 5");
+        desk.turn_end();
+        let chats = server.chats();
+        assert_eq!(chats.len(), count + 1);
+        for (round, sent) in chats.iter().enumerate().skip(1) {
+            let newest = sent["messages"].as_array().unwrap().last().unwrap().to_string();
+            // The failed edit keeps the line from every model: the raw failure would hold it.
+            let is_shown = !is_remote && round < count;
+            assert_eq!(newest.contains(&body[4][..40]), is_shown, "round {round}: {newest}");
+        }
+    }
+}
+
+#[test]
 fn no_new_table_holds_a_value_in_clear() {
     let server = OllamaServer::start();
     server.answer(call("read_file", &json!({"path": "notes.txt"})));

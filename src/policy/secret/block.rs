@@ -1,11 +1,9 @@
-//! Blocks of private keys: whole, cut off at either end, with their line breaks written as `\n`, and in base64.
+//! Blocks of private keys: whole, cut off at either end, and with their line breaks written as `\n`. Lines from the middle of
+//! a key, of which neither end is there, are known by their width and by where they stand; see `part` for those of a file.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::Regex;
 
 use super::{Secret, SecretKind};
@@ -19,17 +17,6 @@ const WIDTHS: [usize; 2] = [64, 70];
 static BEGIN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("-{{4,5}} ?BEGIN {NAME} ?-{{4,5}}")).ok());
 static END: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("-{{4,5}} ?END {NAME} ?-{{4,5}}")).ok());
 static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"Private-Lines: *[0-9]+").ok());
-/// `-----BEGIN ` in base64, and what follows.
-static ENCODED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"LS0tLS1CRUdJTi[A-Za-z0-9+/_-]{20,}={0,2}(?:\s+[A-Za-z0-9+/]{16,}={0,2})*").ok());
-
-/// Takes base64 with its end cut off.
-const LENIENT: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
 
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let mut ranges = Vec::new();
@@ -37,13 +24,8 @@ pub(super) fn find(text: &str) -> Vec<Secret> {
     for hit in PUTTY.iter().flat_map(|pattern| pattern.find_iter(text)) {
         ranges.push(hit.start()..body_end(text, hit.end()));
     }
-    for hit in ENCODED.iter().flat_map(|pattern| pattern.find_iter(text)) {
-        if is_encoded_key(hit.as_str()) {
-            ranges.push(hit.range());
-        }
-    }
     if ranges.is_empty() {
-        ranges.extend(borders(text));
+        ranges.extend(borders(text, 3, &is_any_width));
     }
     ranges.into_iter().map(|range| Secret { range, kind: SecretKind::PrivateKey }).collect()
 }
@@ -163,38 +145,107 @@ const fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-fn is_encoded_key(text: &str) -> bool {
-    let head: String = text.chars().filter(|c| !c.is_whitespace()).take(96).collect();
-    LENIENT
-        .decode(head.trim_end_matches('='))
-        .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("PRIVATE KEY"))
+/// Whether a text may hold a block of a key: cheap, for texts that mostly hold none.
+pub(super) fn may_hold(text: &[u8]) -> bool {
+    let holds = |word: &[u8]| memchr::memmem::find(text, word).is_some();
+    holds(b"PRIVATE KEY") || holds(b"Private-Lines")
 }
 
-/// Lines from the middle of a key, of which neither end is there: three or more, of the width that only keys have, where
-/// the text was cut: at its border, or beside a mark of what is left out.
-fn borders(text: &str) -> Vec<Range<usize>> {
+/// What a command printed may be any part of a file: two lines at its border are taken for a key's, and one line if it is
+/// all that was printed.
+pub(super) fn find_in_output(text: &str) -> Vec<Secret> {
+    let least = match lines(text).as_slice() {
+        [_] => 1,
+        [_, last] if text.get(last.clone()).is_some_and(|last| is_rest(last, SHORTEST_LINE * 4)) => 1,
+        _ => 2,
+    };
+    let found = borders(text, least, &|width| WIDTHS.contains(&width));
+    found.into_iter().map(|range| Secret { range, kind: SecretKind::PrivateKey }).collect()
+}
+
+/// The widths in which keys are found: all but the one in which mail and `base64` write everything else.
+const fn is_any_width(width: usize) -> bool {
+    width >= 40 && width <= 128 && width != 76
+}
+
+/// Lines from the middle of a key, of which neither end is there: at least so many of one width, where the text was cut: at
+/// its border, or beside a mark of what is left out.
+fn borders(text: &str, least: usize, is_width: &dyn Fn(usize) -> bool) -> Vec<Range<usize>> {
     let lines = lines(text);
-    let shown = |line: &Range<usize>| text.get(line.clone()).unwrap_or_default();
-    let is_cut = |line: Option<&Range<usize>>| line.is_none_or(|line| shown(line).contains('…'));
+    let is_cut = |line: Option<&Range<usize>>| {
+        line.is_none_or(|line| text.get(line.clone()).unwrap_or_default().contains('…'))
+    };
+    let parts: Vec<Option<Range<usize>>> = lines.iter().map(|line| key_part(text, line)).collect();
+    let width = |at: usize| parts.get(at)?.as_ref().map(ExactSizeIterator::len).filter(|width| is_width(*width));
     let mut found = Vec::new();
-    for width in WIDTHS {
-        let fits = |line: &Range<usize>| line.len() == width && is_wide_line(shown(line));
-        let mut at = 0;
-        while at < lines.len() {
-            let count = lines.iter().skip(at).take_while(|line| fits(line)).count();
-            let next = at + count;
-            let before = at.checked_sub(1).and_then(|before| lines.get(before));
-            if count >= 3
-                && (is_cut(before) || is_cut(lines.get(next)))
-                && let (Some(first), Some(last)) = (lines.get(at), lines.get(next - 1))
-                && !is_public(text.get(..first.start).unwrap_or_default())
-            {
-                found.push(first.start..last.end);
-            }
-            at = next + 1;
+    let mut at = 0;
+    while at < lines.len() {
+        let Some(first) = width(at) else {
+            at += 1;
+            continue;
+        };
+        let count = (at..lines.len()).take_while(|line| width(*line) == Some(first)).count();
+        let next = at + count;
+        let before = at.checked_sub(1).and_then(|before| lines.get(before));
+        if count >= least
+            && (is_cut(before) || is_cut(lines.get(next)))
+            && let (Some(Some(first)), Some(Some(last))) = (parts.get(at), parts.get(next - 1))
+            && !is_public(text.get(..first.start).unwrap_or_default())
+            && !is_public_after(text.get(last.end..).unwrap_or_default())
+            && !is_other_file(text.get(first.clone()).unwrap_or_default())
+        {
+            // The last line of a key is shorter.
+            let end = lines.get(next).filter(|line| is_rest(text.get((*line).clone()).unwrap_or_default(), first.len()));
+            found.push(first.start..end.map_or(last.end, |line| line.end));
         }
+        at = next;
     }
     found
+}
+
+/// The part of a line that may be a line of a key: its one long word of base64, behind whatever numbers or names the lines.
+fn key_part(text: &str, line: &Range<usize>) -> Option<Range<usize>> {
+    const LONGEST_REST: usize = 200;
+    let shown = text.get(line.clone())?;
+    let mut longest = 0..0;
+    let mut start = 0;
+    for (at, byte) in shown.bytes().chain([b'\n']).enumerate() {
+        if is_base64(byte) {
+            continue;
+        }
+        if at - start > longest.len() {
+            longest = start..at;
+        }
+        start = at + 1;
+    }
+    // A line that a diff adds.
+    if shown.get(longest.clone())?.starts_with('+') && WIDTHS.contains(&(longest.len() - 1)) {
+        longest.start += 1;
+    }
+    let before = shown.get(..longest.start)?;
+    let is_numbered = before.strip_suffix('-').is_some_and(|name| {
+        name.ends_with(|c: char| c.is_ascii_digit()) && !["sha256", "sha384", "sha512"].iter().any(|sum| name.ends_with(sum))
+    });
+    let is_apart = before.ends_with(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ':' | '|' | '>' | '+' | '-'));
+    let is_apart = before.is_empty() || (is_apart && (!before.ends_with('-') || before.len() == 1)) || is_numbered;
+    let fits = is_apart && shown.len() - longest.len() <= LONGEST_REST && has_all_kinds(shown.get(longest.clone())?);
+    fits.then(|| line.start + longest.start..line.start + longest.end)
+}
+
+/// Whether a line can be the last one of a key whose others are this wide.
+fn is_rest(line: &str, width: usize) -> bool {
+    // Not the next word of a text.
+    let is_own = line.len() >= SHORTEST_LINE || line.ends_with('=') || has_all_kinds(line);
+    line.len() < width && line.bytes().all(is_base64) && is_own
+}
+
+/// Whether base64 begins as a file does that is no key: an image, a font, an archive, a document.
+fn is_other_file(base64: &str) -> bool {
+    const BEGINNINGS: [&str; 14] = [
+        "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "UEsDB", "H4sIA", "JVBERi", "d09GMg", "d09GRg", "AAEAAAA", "T1RUTw",
+        "SUkqA", "Qk0", "PD94bW",
+    ];
+    BEGINNINGS.iter().any(|beginning| base64.starts_with(beginning))
 }
 
 /// The lines of a text without what ends them; a break may be written as `\n`. Marks of a cut are lines of their own.
@@ -237,6 +288,13 @@ pub(super) fn is_wide_line(text: &str) -> bool {
     WIDTHS.contains(&text.len()) && text.bytes().all(is_base64) && has_all_kinds(text)
 }
 
+/// The lines of a block that are so much its own that they are looked for elsewhere.
+pub(super) fn own_lines(block: &str) -> impl Iterator<Item = &str> {
+    const SHORTEST: usize = 32;
+    let own = words(block, 0..block.len()).filter_map(|word| block.get(word));
+    own.filter(|word| word.len() >= SHORTEST && word.bytes().all(is_base64) && has_all_kinds(word))
+}
+
 fn push_line(found: &mut Vec<Range<usize>>, line: Range<usize>) {
     if !line.is_empty() {
         found.push(line);
@@ -247,6 +305,13 @@ fn push_line(found: &mut Vec<Range<usize>>, line: Range<usize>) {
 fn is_public(before: &str) -> bool {
     let tail = before.trim_end();
     tail.rfind("-----BEGIN ").is_some_and(|begun| !tail.get(begun..).is_some_and(|block| block.contains("-----END ")))
+}
+
+/// Whether a block that is public by its own words ends in a text that does not begin it.
+fn is_public_after(after: &str) -> bool {
+    let Some(ended) = after.find("-----END ") else { return false };
+    let is_begun = after.find("-----BEGIN ").is_some_and(|begun| begun < ended);
+    !is_begun && !END.as_ref().is_some_and(|pattern| pattern.find_at(after, ended).is_some_and(|hit| hit.start() == ended))
 }
 
 fn has_all_kinds(line: &str) -> bool {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Secret, SecretKind, assignment, block, find_secrets, random};
+use super::{Secret, SecretKind, assignment, block, find_secrets, in_order, part, random};
 
 /// A value that was found in a session. The value itself is not in here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,14 +116,34 @@ impl Masker {
             }
             Value::Object(fields) => {
                 let mut masked = Map::with_capacity(fields.len());
+                let key_lines = fields.get(part::KEY_LINES);
                 for (name, field) in fields {
-                    let field = self.walk(place, Some(name), field, within);
+                    let field = match (field, key_lines) {
+                        (Value::String(text), Some(_)) => {
+                            Value::String(self.part(place, text, part::named(key_lines, name, text)))
+                        }
+                        _ if matches!(name.as_str(), "stdout" | "stderr") => self.output(place, field, within),
+                        _ => self.walk(place, Some(name), field, within),
+                    };
                     masked.insert(self.text(place, name).into_owned(), field);
                 }
                 Value::Object(masked)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
+    }
+
+    /// A part of a file, of which more is known than it shows.
+    fn part(&mut self, place: &str, text: &str, mut known: Vec<Secret>) -> String {
+        known.extend(find_secrets(text));
+        self.replace(place, text, &in_order(known)).into_owned()
+    }
+
+    /// What a command printed.
+    fn output(&mut self, place: &str, field: &Value, within: &mut Within) -> Value {
+        let Value::String(text) = field else { return self.walk(place, None, field, within) };
+        let parts = block::find_in_output(text);
+        Value::String(self.part(place, text, parts))
     }
 
     fn string(&mut self, place: &str, name: Option<&str>, text: &str, within: &mut Within) -> String {
@@ -181,8 +201,15 @@ impl Masker {
 
     fn meet(&mut self, place: &str, value: &str, kind: SecretKind) -> &MaskedSecret {
         let id = secret_id(value);
-        if is_recognisable(value) && !self.values.iter().any(|(known, _)| known == value) {
-            self.values.push((value.to_owned(), id.clone()));
+        let lines = (kind == SecretKind::PrivateKey).then(|| block::own_lines(value)).into_iter().flatten();
+        let own: Vec<&str> = [value].into_iter().filter(|value| is_recognisable(value)).chain(lines).collect();
+        let count = self.values.len();
+        for own in own {
+            if !self.values.iter().any(|(known, _)| known == own) {
+                self.values.push((own.to_owned(), id.clone()));
+            }
+        }
+        if self.values.len() > count {
             self.values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
         }
         let next = 1 + self

@@ -6,7 +6,9 @@
 
 mod assignment;
 mod block;
+mod encoded;
 mod mask;
+mod part;
 mod random;
 mod token;
 
@@ -20,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use assignment::is_secret_name;
 pub use mask::{MaskedSecret, Masker, secret_id};
+pub use part::{KEY_CONTEXT_BYTES, key_lines, key_lines_of_part, note_key_lines};
 
 /// What a found text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,7 +83,12 @@ pub fn find_secrets(text: &str) -> Vec<Secret> {
     let mut found = block::find(text);
     found.extend(token::find(text));
     found.extend(assignment::find(text));
-    // Of two that overlap the longer one stays: a block before what stands in it, a key before the name that it has.
+    found.extend(encoded::find(text));
+    in_order(found)
+}
+
+/// Of two that overlap the longer one stays: a block before what stands in it, a key before the name that it has.
+fn in_order(mut found: Vec<Secret>) -> Vec<Secret> {
     found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
     let mut kept: Vec<Secret> = Vec::with_capacity(found.len());
     for secret in found {

@@ -1,0 +1,117 @@
+//! Secrets in another writing: text in base64, and UTF-16 that was read byte by byte. What is found there is masked where it
+//! was written.
+
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use regex::Regex;
+
+use super::{Secret, assignment, block, token};
+
+/// Base64 in one piece or in lines.
+static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"[A-Za-z0-9+/_-]{24,}={0,2}(?:(?:\\r)?(?:\\n|\s+)[A-Za-z0-9+/_-]{16,}={0,2})*(?:\s[A-Za-z0-9+/_-]{2,}={0,2}(?-u:\b))?").ok()
+});
+
+/// Takes base64 with its end cut off.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// A text as it reads in plain writing.
+struct Reading {
+    text: String,
+    /// For each byte of it, where in the original what it comes from begins and ends.
+    places: Vec<(usize, usize)>,
+}
+
+pub(super) fn find(text: &str) -> Vec<Secret> {
+    let in_base64 = BASE64.iter().flat_map(|pattern| pattern.find_iter(text));
+    let readings = in_base64.filter_map(|hit| decode(hit.as_str(), hit.start())).chain(without_nul(text));
+    readings.flat_map(|reading| find_in(&reading)).collect()
+}
+
+fn find_in(reading: &Reading) -> Vec<Secret> {
+    let Reading { text, places } = reading;
+    let mut found = if block::may_hold(text.as_bytes()) { block::find(text) } else { Vec::new() };
+    found.extend(token::find(text));
+    found.extend(assignment::find(text));
+    let place = |secret: Secret| {
+        let (start, _) = *places.get(secret.range.start)?;
+        let (_, end) = *places.get(secret.range.end.checked_sub(1)?)?;
+        Some(Secret { range: start..end, kind: secret.kind })
+    };
+    found.into_iter().filter_map(place).collect()
+}
+
+/// Base64 that stands for text. Its beginning may have been cut off: then it begins at any of four signs.
+fn decode(written: &str, offset: usize) -> Option<Reading> {
+    const PROBED: usize = 40;
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let mut signs = String::with_capacity(written.len());
+    let mut at = Vec::with_capacity(written.len());
+    let bytes = written.as_bytes();
+    let mut skipped = false;
+    for (index, byte) in bytes.iter().copied().enumerate() {
+        // A break that is written as `\n`.
+        let is_escape = std::mem::replace(&mut skipped, byte == b'\\');
+        if is_sign(byte) && !is_escape {
+            signs.push(match byte {
+                b'-' => '+',
+                b'_' => '/',
+                other => char::from(other),
+            });
+            at.push(offset + index);
+        }
+    }
+    for phase in 0..4 {
+        let probed = signs.get(phase..)?.get(..PROBED.min(signs.len() - phase) / 4 * 4)?;
+        if !LENIENT.decode(probed).is_ok_and(|bytes| bytes.len() >= 12 && is_text(&bytes)) {
+            continue;
+        }
+        let decoded = LENIENT.decode(signs.get(phase..)?).ok()?;
+        // One byte a character keeps the places simple: secrets are ASCII.
+        let text: String = decoded.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' }).collect();
+        let end = offset + written.len();
+        let sign = |index: usize| at.get(phase + index).copied();
+        let mut places: Vec<(usize, usize)> = (0..text.len())
+            .map(|byte| (sign(byte * 4 / 3).unwrap_or(end), sign((byte * 4 + 6) / 3).unwrap_or(end)))
+            .collect();
+        // What fills the last group up belongs to the last byte.
+        if let Some((_, last)) = places.last_mut() {
+            *last = end;
+        }
+        let reading = Reading { text, places };
+        return Some(if reading.text.contains('\0') { stripped(reading) } else { reading });
+    }
+    None
+}
+
+/// UTF-16 that was read as single bytes has a NUL beside every sign.
+fn without_nul(text: &str) -> Option<Reading> {
+    if !text.contains('\0') {
+        return None;
+    }
+    let shown: String = text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+    let places = text.char_indices().map(|(at, c)| (at, at + c.len_utf8())).collect();
+    Some(stripped(Reading { text: shown, places }))
+}
+
+fn stripped(reading: Reading) -> Reading {
+    let kept = reading.text.bytes().zip(reading.places).filter(|(byte, _)| *byte != 0);
+    let (text, places): (Vec<u8>, Vec<_>) = kept.unzip();
+    Reading { text: String::from_utf8_lossy(&text).into_owned(), places }
+}
+
+/// Whether bytes are what people and programs write as text. UTF-16 is, too.
+fn is_text(bytes: &[u8]) -> bool {
+    let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..0x7f);
+    let plain = bytes.iter().filter(|byte| is_plain(byte)).count();
+    let nul = bytes.iter().filter(|byte| **byte == 0).count();
+    plain + nul + 3 >= bytes.len() && plain * 2 + 3 >= bytes.len()
+}
