@@ -9,6 +9,7 @@ fn main() -> ExitCode {
     if let Some(ended) = std::env::args_os().nth(1).and_then(|argument| nod::sandbox::run_stage(&argument)) {
         return ended;
     }
+    nod::engine::guard_crashes();
     let arguments = nod::cli::arguments();
     match &arguments.command {
         Some(task) => nod::cli::run(&arguments, task),

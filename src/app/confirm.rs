@@ -45,6 +45,14 @@ impl Confirms {
         self.shown.as_ref().map(|_| UnixMs(self.changed_at.0 + GUARD_MS))
     }
 
+    /// The window comes into sight again, or gets the keyboard: what is typed or clicked in that moment was meant for
+    /// something else.
+    pub fn appear(&mut self, now: UnixMs) {
+        if self.shown.is_some() {
+            self.changed_at = now;
+        }
+    }
+
     pub(super) fn ask(&mut self, request: ConfirmRequest, now: UnixMs) {
         let is_shown = self.shown.as_ref() == Some(&request.id);
         let asked = request.id.clone();
@@ -220,6 +228,14 @@ mod tests {
         assert_eq!(confirms.shown().map(|shown| shown.id.as_str()), Some("b"));
         assert_eq!(confirms.allow_once(&ConfirmId::new("b"), UnixMs(at.0 + 499)), Reaction::none());
         assert!(answer_of(&confirms.allow_once(&ConfirmId::new("b"), UnixMs(at.0 + 500))).is_some());
+    }
+
+    #[test]
+    fn the_guard_begins_again_when_the_window_comes_into_sight() {
+        let mut confirms = asked(&["a"]);
+        confirms.appear(OPEN);
+        assert_eq!(confirms.allow_once(&ConfirmId::new("a"), UnixMs(OPEN.0 + 499)), Reaction::none());
+        assert!(answer_of(&confirms.allow_once(&ConfirmId::new("a"), UnixMs(OPEN.0 + 500))).is_some());
     }
 
     #[test]

@@ -39,6 +39,11 @@ pub enum Intent {
     DeleteSession(SessionId),
     RestoreSession(SessionId),
 
+    /// The system locked the screen, or opened it again.
+    NoteScreenLock {
+        is_locked: bool,
+    },
+
     // The turn and its messages
     /// Sends what is in the composer; queued while a turn runs.
     Send,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::ir::{Confinement, SessionId, State, UnixMs};
 use crate::policy::RuleSet;
-use crate::port::{Command, Event, PresetInfo, Settings};
+use crate::port::{Command, Event, PresetInfo, Settings, Unanswered};
 
 use super::composer::Composer;
 use super::confirm::Confirms;
@@ -223,8 +223,14 @@ impl AppState {
                 self.confirms.ask(*request, now);
                 Reaction::none()
             }
-            Event::ConfirmClosed { confirm, session: _ } => {
+            Event::ConfirmClosed { confirm, session: _, unanswered } => {
                 self.confirms.close(&confirm, now);
+                // Whoever was away finds it when they are back.
+                match unanswered {
+                    None => {}
+                    Some(Unanswered::Expired) => self.toasts.keep(Tone::Warn, "notice-question-expired"),
+                    Some(Unanswered::ScreenLocked) => self.toasts.keep(Tone::Warn, "notice-question-locked"),
+                }
                 Reaction::none()
             }
             Event::ProviderSwitched { session: _, from, to, reason } => {
@@ -533,6 +539,7 @@ impl AppState {
                 let show = !self.settings.general.show_sidebar;
                 self.set_setting("general.show_sidebar", show.into(), now)
             }
+            Intent::NoteScreenLock { is_locked } => Command::NoteScreenLock { is_locked }.into(),
             Intent::DismissToast(toast) => {
                 self.toasts.dismiss(toast);
                 Reaction::none()

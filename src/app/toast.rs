@@ -67,6 +67,19 @@ impl Toasts {
         self.push(Toast { id: 0, tone, key, args, detail: String::new(), action, until: UnixMs(now.0 + lasts) });
     }
 
+    /// Shows a message until it is dismissed.
+    pub fn keep(&mut self, tone: Tone, key: &'static str) {
+        self.push(Toast {
+            id: 0,
+            tone,
+            key,
+            args: Vec::new(),
+            detail: String::new(),
+            action: None,
+            until: UnixMs(i64::MAX),
+        });
+    }
+
     /// Shows an error with its own words.
     pub fn fault(&mut self, key: &'static str, args: Vec<(&'static str, String)>, detail: String, now: UnixMs) {
         let until = UnixMs(now.0 + SHOWN_LONG_MS);
@@ -92,6 +105,6 @@ impl Toasts {
     }
 
     pub(super) fn expires_at(&self) -> Option<UnixMs> {
-        self.shown.iter().map(|toast| toast.until).min()
+        self.shown.iter().map(|toast| toast.until).filter(|until| until.0 < i64::MAX).min()
     }
 }

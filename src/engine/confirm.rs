@@ -4,11 +4,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::ir::{ConfirmId, Decider, SessionId, UnixMs};
-use crate::port::{Answer, ConfirmRequest, Event};
+use crate::port::{Answer, ConfirmRequest, Event, Unanswered};
 
 use super::inbox::Hub;
 
@@ -16,7 +17,19 @@ use super::inbox::Hub;
 #[derive(Clone, Default)]
 pub(super) struct Confirms {
     open: Arc<Mutex<HashMap<ConfirmId, Open>>>,
+    screen: watch::Sender<Screen>,
 }
+
+/// What the system says of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Screen {
+    is_locked: bool,
+    /// How often it was locked: a short lock is not missed.
+    locks: u64,
+}
+
+/// How long a question waits that is asked while the screen is locked: whoever answers without a person does so at once.
+const LOCKED_GRACE: Duration = Duration::from_secs(2);
 
 struct Open {
     request: ConfirmRequest,
@@ -39,6 +52,7 @@ pub(super) struct Ticket {
     confirm: Option<ConfirmId>,
     session: SessionId,
     reply: oneshot::Receiver<Answered>,
+    screen: watch::Receiver<Screen>,
 }
 
 impl Confirms {
@@ -51,10 +65,19 @@ impl Confirms {
             confirm: Some(request.id.clone()),
             session: request.session.clone(),
             reply,
+            screen: self.screen.subscribe(),
         };
         self.lock().insert(request.id.clone(), Open { request: request.clone(), reply: sender });
         hub.publish(Event::ConfirmAsked(Box::new(request))).await;
         ticket
+    }
+
+    /// The system locked the screen, or opened it again.
+    pub(super) fn note_screen_lock(&self, is_locked: bool) {
+        self.screen.send_modify(|screen| {
+            screen.locks += u64::from(is_locked && !screen.is_locked);
+            screen.is_locked = is_locked;
+        });
     }
 
     /// Passes an answer on; false when nobody waits for it any more.
@@ -81,22 +104,39 @@ impl Ticket {
         (&mut self.reply).await.ok()
     }
 
+    /// Ends when the screen is locked while the question waits. A future of its own: the answer is waited for beside it.
+    pub(super) fn screen_locked(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut screen = self.screen.clone();
+        async move {
+            let asked = *screen.borrow_and_update();
+            if asked.is_locked {
+                tokio::time::sleep(LOCKED_GRACE).await;
+                if screen.borrow().is_locked {
+                    return;
+                }
+            }
+            if screen.wait_for(|now| now.locks > asked.locks).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
     /// Closes the question everywhere, before anything else is reported of its call.
-    pub(super) async fn close(mut self) {
-        let Some(closed) = self.take_closed() else { return };
+    pub(super) async fn close(mut self, unanswered: Option<Unanswered>) {
+        let Some(closed) = self.take_closed(unanswered) else { return };
         self.hub.publish(closed).await;
     }
 
-    fn take_closed(&mut self) -> Option<Event> {
+    fn take_closed(&mut self, unanswered: Option<Unanswered>) -> Option<Event> {
         let confirm = self.confirm.take()?;
         self.confirms.lock().remove(&confirm);
-        Some(Event::ConfirmClosed { confirm, session: self.session.clone() })
+        Some(Event::ConfirmClosed { confirm, session: self.session.clone(), unanswered })
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let Some(closed) = self.take_closed() else { return };
+        let Some(closed) = self.take_closed(None) else { return };
         let hub = Arc::clone(&self.hub);
         // Outside a runtime the engine is over, and so are its front ends.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {

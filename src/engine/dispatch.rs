@@ -185,6 +185,10 @@ impl Dispatcher {
                 }
                 Ok(())
             }
+            Command::NoteScreenLock { is_locked } => {
+                shared.confirms.note_screen_lock(is_locked);
+                Ok(())
+            }
             Command::RevokeRule { session, rule } => {
                 rule::revoke(&shared, session.as_ref(), &rule).await?;
                 self.show_rules(session).await

@@ -88,6 +88,9 @@ fn check(key: &str, settings: &Settings) -> Result<(), SettingsError> {
     if !patience.iter().all(|seconds| *seconds <= 86_400) {
         return bad("a wait is a day at most".to_owned());
     }
+    if settings.safety.answer_within_s > 604_800 {
+        return bad("a question waits for a week at most, or 0: for as long as it takes".to_owned());
+    }
     if settings.models.num_ctx < 512 {
         return bad("a model needs at least 512 tokens of context".to_owned());
     }

@@ -31,7 +31,7 @@ pub use protected::{ProtectedWrite, is_protected_write};
 pub use question::AskReason;
 pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, RuleSet, denials, matching_rules, may_be_made, proposals};
 pub use secret::{
-    KEY_CONTEXT_BYTES, MaskedSecret, Masker, Secret, SecretKind, find_secrets, is_secret_name, key_lines, key_lines_of_part,
-    note_key_lines, redact, secret_id,
+    KEY_CONTEXT_BYTES, MaskedSecret, Masker, Secret, SecretKind, find_secrets, is_secret_name, key_lines,
+    key_lines_of_part, note_key_lines, redact, secret_id,
 };
 pub use surroundings::{Platform, Surroundings};

@@ -103,6 +103,16 @@ impl ContentFacts {
     }
 }
 
+/// Why a question was closed without an answer: it was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unanswered {
+    /// Nobody answered in time.
+    Expired,
+    /// The screen was locked: whoever comes back must not answer by a key that was meant for the lock.
+    ScreenLocked,
+}
+
 /// What the person said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]

@@ -11,7 +11,7 @@ use crate::ir::{
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
-use super::{ConfirmRequest, Diagnosis, PresetInfo, Settings};
+use super::{ConfirmRequest, Diagnosis, PresetInfo, Settings, Unanswered};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,8 +57,8 @@ pub enum Event {
     CallProgressed { session: SessionId, call: CallId, files: u64 },
     /// Somebody must answer.
     ConfirmAsked(Box<ConfirmRequest>),
-    /// A question needs no answer any more (answered, stopped, expired).
-    ConfirmClosed { confirm: ConfirmId, session: SessionId },
+    /// A question needs no answer any more: answered, stopped, or refused because nobody answered.
+    ConfirmClosed { confirm: ConfirmId, session: SessionId, unanswered: Option<Unanswered> },
     /// Another provider answers now.
     ProviderSwitched { session: SessionId, from: String, to: String, reason: String },
     /// The conversation is longer than the model can read: it was sent again, without this many of its messages and with

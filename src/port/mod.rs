@@ -10,7 +10,7 @@ mod preset;
 mod settings;
 
 pub use command::{Command, Fallback, ImageAttachment, TurnOptions};
-pub use confirm::{Answer, ConfirmRequest, ContentFacts, RuleOffer};
+pub use confirm::{Answer, ConfirmRequest, ContentFacts, RuleOffer, Unanswered};
 pub use diagnosis::{Diagnosis, Sentence};
 pub use error_text::error_text;
 pub use event::{Event, ModelsState, SearchHit, TurnEnd, TurnOutcome};

@@ -200,6 +200,8 @@ pub struct SafetySettings {
     pub never_unconfined: bool,
     /// Whether an allow rule may cover the identical command.
     pub remember_commands: bool,
+    /// How long a question waits before it is refused, in seconds; 0 for as long as it takes.
+    pub answer_within_s: u32,
     /// For how many days a change can be undone.
     pub undo_days: u32,
     /// The largest file or folder that is kept for that, in MB (1,048,576 bytes).
@@ -215,6 +217,7 @@ impl Default for SafetySettings {
             folders: Vec::new(),
             never_unconfined: true,
             remember_commands: false,
+            answer_within_s: 1_800,
             undo_days: 30,
             undo_file_mb: 64,
             undo_space_mb: 2048,

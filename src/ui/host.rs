@@ -23,7 +23,7 @@ use super::panel::composer;
 use super::scene::{Rows, Scene, ViewState};
 use super::theme::{Mode, Theme};
 use super::transcript::Transcript;
-use super::{font, layout, task};
+use super::{font, layout, screen_lock, task};
 
 /// Called from any thread when events have come; does not block.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
@@ -102,6 +102,8 @@ pub struct Window {
     may_close: bool,
     place: Option<WindowPlace>,
     rows_day: i64,
+    /// Whether the person sees the window and types into it.
+    is_in_sight: bool,
     /// Whether an input method composes.
     composes: bool,
     /// Something came that the person would want to see.
@@ -171,6 +173,7 @@ pub fn run(options: WindowOptions) -> Result<(), eframe::Error> {
         native,
         Box::new(move |creation| {
             window.attach(&creation.egui_ctx);
+            screen_lock::watch(&window.arrived, &window.wake);
             Ok(Box::new(window))
         }),
     )
@@ -215,6 +218,7 @@ impl Window {
             may_close: false,
             place: None,
             rows_day: 0,
+            is_in_sight: false,
             composes: false,
             wants_attention: false,
             notice: None,
@@ -393,6 +397,14 @@ impl Window {
         if ctx.input(|input| !input.events.is_empty()) {
             self.touched_at = now;
         }
+        let is_in_sight = ctx.input(|input| {
+            let viewport = input.viewport();
+            input.focused && viewport.minimized != Some(true) && viewport.occluded != Some(true)
+        });
+        if is_in_sight && !self.is_in_sight {
+            self.state.confirms.appear(now);
+        }
+        self.is_in_sight = is_in_sight;
         // A caret that blinks for ever would paint for ever.
         let blinks = self.state.settings.general.animations && now.since(self.touched_at) < BLINK_MS;
         if ctx.global_style().visuals.text_cursor.blink != blinks {

@@ -17,6 +17,7 @@ pub mod picture;
 pub mod rule;
 pub mod safe_text;
 pub mod scene;
+mod screen_lock;
 pub mod sentence;
 pub mod settings;
 mod task;

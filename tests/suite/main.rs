@@ -39,6 +39,8 @@ mod recovery;
 mod replay;
 mod rule;
 mod scenarios;
+#[cfg(all(target_os = "linux", feature = "gui"))]
+mod screen_lock;
 mod search;
 mod shield;
 mod stop;

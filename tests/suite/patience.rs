@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use nod::engine::system_clock;
 use nod::ir::{
-    Error, ErrorCode, FinishReason, MessageStatus, ModelInfo, Request, Response, State, StreamBody, StreamEvent,
+    AuditFilter, CallStatus, Decider, Error, ErrorCode, FinishReason, MessageStatus, ModelInfo, Request, Response,
+    State, StreamBody, StreamEvent,
 };
-use nod::port::{Command, Event, TurnEnd, TurnOptions, TurnOutcome};
+use nod::port::{Answer as Said, Command, ConfirmRequest, Event, TurnEnd, TurnOptions, TurnOutcome, Unanswered};
 use nod::provider::answer::{Answer, Ending, Listener};
 use nod::provider::scripted::{Gate, Scripted, Step};
 use nod::provider::{Provider, PullProgress};
@@ -88,6 +89,85 @@ fn a_turns_time_counts_while_a_question_waits() {
     assert_is_late(desk.turn_end());
     assert!(desk.seen.iter().any(|event| matches!(event, Event::ConfirmClosed { .. })));
     assert!(!desk.path("a.txt").exists());
+}
+
+/// What became of the one call, and why its question was closed.
+fn lapsed(desk: &mut Desk) -> (CallStatus, Option<Decider>, String, Option<Unanswered>) {
+    desk.turn_end();
+    let closed = desk.seen.iter().find_map(|event| match event {
+        Event::ConfirmClosed { unanswered, .. } => Some(*unanswered),
+        _ => None,
+    });
+    let call = desk.calls().remove(0);
+    let code = call.result.as_ref().and_then(|result| result.code()).unwrap_or_default().to_owned();
+    (call.status, call.decider, code, closed.unwrap())
+}
+
+fn asking_desk(settings: &[(&'static str, serde_json::Value)]) -> (Desk, ConfirmRequest) {
+    let write = Step::call("write_file", json!({"path": "a.txt", "content": "x"}));
+    let mut setup = Setup::new(vec![vec![write], vec![Step::text("Done.")]]);
+    setup.settings = settings.to_vec();
+    let mut desk = Desk::with(setup);
+    desk.say("go");
+    let asked = desk.asked();
+    (desk, asked)
+}
+
+fn refused(why: Unanswered) -> (CallStatus, Option<Decider>, String, Option<Unanswered>) {
+    (CallStatus::Denied, Some(Decider::Timeout), "REQUEST_EXPIRED".to_owned(), Some(why))
+}
+
+#[test]
+fn a_question_that_nobody_answers_in_time_is_refused_and_on_record_as_expired() {
+    let (mut desk, asked) = asking_desk(&[("safety.answer_within_s", json!(1))]);
+    assert_eq!(lapsed(&mut desk), refused(Unanswered::Expired));
+    assert!(!desk.path("a.txt").exists());
+    let sent = desk.sent_results();
+    assert!(sent[0].result.to_string().contains("Nobody answered in time"), "{sent:?}");
+    // A late yes does nothing.
+    desk.answer(&asked, Said::AllowOnce);
+    desk.send(Command::LoadAudit { filter: AuditFilter::default(), offset: 0, number: 1 });
+    let event = desk.until(|event| matches!(event, Event::AuditLoaded { .. }));
+    let Event::AuditLoaded { rows, .. } = event else { unreachable!() };
+    let lines = rows.into_iter().filter_map(|row| row.entry);
+    let expired = lines.filter(|line| line.decider == Some(Decider::Timeout) && line.outcome == "REQUEST_EXPIRED");
+    assert_eq!(expired.count(), 1);
+    assert!(!desk.path("a.txt").exists());
+
+    // The control: a question without a time limit is still open after that time.
+    let (mut desk, asked) = asking_desk(&[("safety.answer_within_s", json!(0))]);
+    let at = Instant::now();
+    while at.elapsed() < SOON {
+        assert!(desk.inbox.as_ref().unwrap().recv_timeout(Duration::from_millis(100)).is_none());
+    }
+    desk.answer(&asked, Said::AllowOnce);
+    desk.turn_end();
+    assert!(desk.path("a.txt").exists());
+}
+
+#[test]
+fn a_locked_screen_refuses_what_waits_and_what_is_asked_behind_it() {
+    let (mut desk, _) = asking_desk(&[]);
+    desk.send(Command::NoteScreenLock { is_locked: true });
+    // However short the lock is.
+    desk.send(Command::NoteScreenLock { is_locked: false });
+    assert_eq!(lapsed(&mut desk), refused(Unanswered::ScreenLocked));
+    assert!(!desk.path("a.txt").exists());
+
+    let write = || Step::call("write_file", json!({"path": "a.txt", "content": "x"}));
+    let mut desk = Desk::new(vec![vec![write()], vec![Step::text("Done.")], vec![write()], vec![Step::text("Done.")]]);
+    desk.send(Command::NoteScreenLock { is_locked: true });
+    desk.say("go");
+    desk.asked();
+    assert_eq!(lapsed(&mut desk), refused(Unanswered::ScreenLocked));
+    assert!(!desk.path("a.txt").exists());
+    // The control: with the screen open again the same question is answered.
+    desk.send(Command::NoteScreenLock { is_locked: false });
+    desk.say("again");
+    let asked = desk.asked();
+    desk.answer(&asked, Said::AllowOnce);
+    desk.turn_end();
+    assert!(desk.path("a.txt").exists());
 }
 
 /// A model that never stops talking, as fast as it can, so many words at a time.

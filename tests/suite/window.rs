@@ -26,7 +26,7 @@ fn home_with_project() -> Home {
 }
 
 /// Chooses the guide and the project, as the first start asks for both.
-fn set_up(window: &Window<'_>, home: &Home) {
+pub(crate) fn set_up(window: &Window<'_>, home: &Home) {
     window.wait_for_composer();
     window.choose("guide");
     until("the guide is chosen", || home.chat().filter(|chat| chat.session.provider == "guide"));

@@ -1,11 +1,13 @@
 //! Step 8: the question, and what the answer means.
 
+use std::time::Duration;
+
 use crate::agent::AfterCall;
 use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId};
 use crate::policy::{
     AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, denials, proposals,
 };
-use crate::port::{Answer, ConfirmRequest, ContentFacts};
+use crate::port::{Answer, ConfirmRequest, ContentFacts, Unanswered};
 
 use super::super::confirm::Answered;
 use super::super::shared::unique;
@@ -37,6 +39,10 @@ pub(super) async fn ask(
     let mut rules_changed = caller.transcript.watch_rules();
     let mut ticket = caller.shared.confirms.ask(&caller.shared.hub, request).await;
     notify(caller, Notice::Waiting(row.call.id.clone())).await;
+    let expired = expiry(caller.shared.settings().safety.answer_within_s);
+    let screen_locked = ticket.screen_locked();
+    tokio::pin!(expired, screen_locked);
+    let mut unanswered = None;
     let verdict = loop {
         tokio::select! {
             answered = ticket.answer() => {
@@ -44,6 +50,14 @@ pub(super) async fn ask(
                     break Err(refusal(Decider::Timeout, None));
                 };
                 break judge(caller, row, plan, (&scopes, &refusable), answered).await;
+            }
+            () = &mut expired => {
+                unanswered = Some(Unanswered::Expired);
+                break Err(lapsed(Unanswered::Expired));
+            }
+            () = &mut screen_locked => {
+                unanswered = Some(Unanswered::ScreenLocked);
+                break Err(lapsed(Unanswered::ScreenLocked));
             }
             Ok(()) = rules_changed.changed() => {
                 // An answer to another question may have made a rule that covers this one.
@@ -53,7 +67,7 @@ pub(super) async fn ask(
             }
         }
     };
-    ticket.close().await;
+    ticket.close(unanswered).await;
     step("answered", &row.call.id);
     notify(caller, Notice::Answered(row.call.id.clone())).await;
     verdict
@@ -152,6 +166,29 @@ async fn judge(
             Err(Refusal { then: AfterCall::Deny, ..Refusal::denied(failure, decider) })
         }
     }
+}
+
+/// Ends when a question has waited for long enough.
+async fn expiry(seconds: u32) {
+    match seconds {
+        0 => std::future::pending().await,
+        seconds => tokio::time::sleep(Duration::from_secs(seconds.into())).await,
+    }
+}
+
+/// A no because nobody answered.
+fn lapsed(why: Unanswered) -> Refusal {
+    let words = match why {
+        Unanswered::Expired => {
+            "Nobody answered in time, so this call was refused. The person may be away: do not try it again by yourself; \
+             say what still needs their yes."
+        }
+        Unanswered::ScreenLocked => {
+            "The screen was locked while the question waited, so this call was refused. The person is away: do not try it \
+             again by yourself; say what still needs their yes."
+        }
+    };
+    Refusal::denied(Failure::new(Code::RequestExpired, words), Decider::Timeout)
 }
 
 /// A no in the words of whoever said it: nobody is told that the person refused who was not asked.

@@ -172,9 +172,8 @@ const fn is_any_width(width: usize) -> bool {
 /// its border, or beside a mark of what is left out.
 fn borders(text: &str, least: usize, is_width: &dyn Fn(usize) -> bool) -> Vec<Range<usize>> {
     let lines = lines(text);
-    let is_cut = |line: Option<&Range<usize>>| {
-        line.is_none_or(|line| text.get(line.clone()).unwrap_or_default().contains('…'))
-    };
+    let is_cut =
+        |line: Option<&Range<usize>>| line.is_none_or(|line| text.get(line.clone()).unwrap_or_default().contains('…'));
     let parts: Vec<Option<Range<usize>>> = lines.iter().map(|line| key_part(text, line)).collect();
     let width = |at: usize| parts.get(at)?.as_ref().map(ExactSizeIterator::len).filter(|width| is_width(*width));
     let mut found = Vec::new();
@@ -195,7 +194,8 @@ fn borders(text: &str, least: usize, is_width: &dyn Fn(usize) -> bool) -> Vec<Ra
             && !is_other_file(text.get(first.clone()).unwrap_or_default())
         {
             // The last line of a key is shorter.
-            let end = lines.get(next).filter(|line| is_rest(text.get((*line).clone()).unwrap_or_default(), first.len()));
+            let end =
+                lines.get(next).filter(|line| is_rest(text.get((*line).clone()).unwrap_or_default(), first.len()));
             found.push(first.start..end.map_or(last.end, |line| line.end));
         }
         at = next;
@@ -224,9 +224,11 @@ fn key_part(text: &str, line: &Range<usize>) -> Option<Range<usize>> {
     }
     let before = shown.get(..longest.start)?;
     let is_numbered = before.strip_suffix('-').is_some_and(|name| {
-        name.ends_with(|c: char| c.is_ascii_digit()) && !["sha256", "sha384", "sha512"].iter().any(|sum| name.ends_with(sum))
+        name.ends_with(|c: char| c.is_ascii_digit())
+            && !["sha256", "sha384", "sha512"].iter().any(|sum| name.ends_with(sum))
     });
-    let is_apart = before.ends_with(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ':' | '|' | '>' | '+' | '-'));
+    let is_apart =
+        before.ends_with(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ':' | '|' | '>' | '+' | '-'));
     let is_apart = before.is_empty() || (is_apart && (!before.ends_with('-') || before.len() == 1)) || is_numbered;
     let fits = is_apart && shown.len() - longest.len() <= LONGEST_REST && has_all_kinds(shown.get(longest.clone())?);
     fits.then(|| line.start + longest.start..line.start + longest.end)
@@ -242,8 +244,20 @@ fn is_rest(line: &str, width: usize) -> bool {
 /// Whether base64 begins as a file does that is no key: an image, a font, an archive, a document.
 fn is_other_file(base64: &str) -> bool {
     const BEGINNINGS: [&str; 14] = [
-        "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "UEsDB", "H4sIA", "JVBERi", "d09GMg", "d09GRg", "AAEAAAA", "T1RUTw",
-        "SUkqA", "Qk0", "PD94bW",
+        "iVBORw0KGgo",
+        "/9j/",
+        "R0lGOD",
+        "UklGR",
+        "UEsDB",
+        "H4sIA",
+        "JVBERi",
+        "d09GMg",
+        "d09GRg",
+        "AAEAAAA",
+        "T1RUTw",
+        "SUkqA",
+        "Qk0",
+        "PD94bW",
     ];
     BEGINNINGS.iter().any(|beginning| base64.starts_with(beginning))
 }
@@ -311,7 +325,8 @@ fn is_public(before: &str) -> bool {
 fn is_public_after(after: &str) -> bool {
     let Some(ended) = after.find("-----END ") else { return false };
     let is_begun = after.find("-----BEGIN ").is_some_and(|begun| begun < ended);
-    !is_begun && !END.as_ref().is_some_and(|pattern| pattern.find_at(after, ended).is_some_and(|hit| hit.start() == ended))
+    let is_private = END.as_ref().and_then(|end| end.find(after)).is_some_and(|hit| hit.start() == ended);
+    !is_begun && !is_private
 }
 
 fn has_all_kinds(line: &str) -> bool {

@@ -112,6 +112,6 @@ fn stripped(reading: Reading) -> Reading {
 fn is_text(bytes: &[u8]) -> bool {
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..0x7f);
     let plain = bytes.iter().filter(|byte| is_plain(byte)).count();
-    let nul = bytes.iter().filter(|byte| **byte == 0).count();
-    plain + nul + 3 >= bytes.len() && plain * 2 + 3 >= bytes.len()
+    let written = bytes.iter().filter(|byte| is_plain(byte) || **byte == 0).count();
+    written + 3 >= bytes.len() && plain * 2 + 3 >= bytes.len()
 }

@@ -69,10 +69,8 @@ pub(super) fn named(lines: Option<&Value>, field: &str, text: &str) -> Vec<Secre
         let first = pair.get(0)?.as_u64()?.checked_sub(1)?;
         let range = begin(first)..begin(pair.get(1)?.as_u64()?);
         let shown = text.get(range.clone())?.trim_end();
-        (!shown.trim().is_empty()).then(|| Secret {
-            range: range.start..range.start + shown.len(),
-            kind: SecretKind::PrivateKey,
-        })
+        (!shown.trim().is_empty())
+            .then(|| Secret { range: range.start..range.start + shown.len(), kind: SecretKind::PrivateKey })
     });
     pairs.collect()
 }

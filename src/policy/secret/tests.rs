@@ -222,6 +222,11 @@ fn body(lines: usize, width: usize) -> Vec<String> {
     (0..lines).map(|line| signs(300).chars().skip(line % 9 + 1).take(width).collect()).collect()
 }
 
+fn wrapped(text: &str, width: usize) -> String {
+    let lines: Vec<_> = text.as_bytes().chunks(width).map(String::from_utf8_lossy).collect();
+    lines.join("\n") + "\n"
+}
+
 fn masked(value: &Value) -> String {
     Masker::default().value("call", value).to_string()
 }
@@ -234,7 +239,7 @@ fn any_part_of_a_key_is_known_by_the_file_around_it() {
         let after = "\n-----END RSA PRIVATE KEY-----\nmore\n";
         for (first, count) in [(0, 1), (0, 2), (3, 1), (3, 2), (4, 4), (7, 2), (8, 1)] {
             let shown = lines[first..first + count].join("\n");
-            let before = format!("{before}{}", lines[..first].iter().map(|line| format!("{line}\n")).collect::<String>());
+            let before = [before.to_owned(), lines[..first].join("\n"), "\n".repeat(first.min(1))].concat();
             let after = format!("\n{}{after}", lines[first + count..].join("\n"));
             let named = key_lines_of_part(&before, &shown, &after);
             let mut result = json!({"content": shown});
@@ -285,9 +290,7 @@ fn a_command_may_print_any_line_of_a_key() {
         assert!(all.clone().all(|line| !masked.contains(line.as_str())), "{text}: {masked}");
     }
     let image = STANDARD.encode([&b"\x89PNG\r\n\x1a\n"[..], &[7, 130, 201].repeat(200)].concat());
-    let wrapped = |width: usize| -> String {
-        image.as_bytes().chunks(width).map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect()
-    };
+    let wrapped = |width| wrapped(&image, width);
     let ordinary = [
         format!("{}  file.tar.gz\n{}  other.tar.gz\n", hex_signs(64), hex_signs(64)),
         format!("\"integrity\": \"sha384-{}\",\n\"integrity\": \"sha384-{}\"\n", signs(64), signs(64)),
@@ -308,7 +311,10 @@ fn a_line_of_a_key_that_was_met_whole_is_known_everywhere() {
     let block = key_block("RSA PRIVATE KEY", 9);
     let line = block.lines().nth(4).unwrap();
     let mut masker = Masker::default();
-    assert!(masker.value("one", &json!({"error": format!("odd: {line} there")})).to_string().contains(line), "the control");
+    assert!(
+        masker.value("one", &json!({"error": format!("odd: {line} there")})).to_string().contains(line),
+        "the control"
+    );
     masker.value("two", &json!({"content": block}));
     assert_eq!(masker.known(&format!("odd: {line} there")), "odd: ⟦masked: private key #1⟧ there");
 }
@@ -320,8 +326,7 @@ fn secrets_in_base64_and_in_utf_16_are_masked_where_they_are_written() {
     for skipped in 0..9 {
         let encoded = STANDARD.encode(&plain);
         let cut = &encoded[skipped..];
-        let wrapped: String = cut.as_bytes().chunks(76).map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect();
-        for written in [cut.to_owned(), wrapped, cut.replace('+', "-").replace('/', "_")] {
+        for written in [cut.to_owned(), wrapped(cut, 76), cut.replace('+', "-").replace('/', "_")] {
             let masked = masked(&json!({"content": written, "encoding": "base64"}));
             assert!(masked.contains("⟦masked: API key #1⟧") && masked.contains("⟦masked: private key #1⟧"), "{masked}");
             let secret = STANDARD.encode(&plain[26..]);

@@ -46,6 +46,9 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, fields: &mut SettingsView
         switch_row(ui, scene, "safety.never_unconfined", name, help, safety.never_unconfined);
         let (name, help) = (lang.text("settings-remember-commands"), lang.text("settings-remember-commands-help"));
         switch_row(ui, scene, "safety.remember_commands", name, help, safety.remember_commands);
+        let (name, help) = (lang.text("settings-answer-within"), lang.text("settings-answer-within-help"));
+        let seconds = safety.answer_within_s.into();
+        number_row(ui, scene, fields, "safety.answer_within_s", name, help, seconds, 0..=604_800);
     });
     heading(ui, scene, lang.text("settings-undo"));
     group(ui, scene, |ui, scene| {

@@ -121,8 +121,13 @@ impl Home {
         })
     }
 
+    /// Every call that is on record.
+    pub(crate) fn calls(&self) -> Vec<CallRecord> {
+        self.chats().into_iter().flat_map(|chat| chat.calls).collect()
+    }
+
     fn newest_call(&self) -> Option<CallRecord> {
-        self.chats().into_iter().flat_map(|chat| chat.calls).max_by_key(|call| call.created_at)
+        self.calls().into_iter().max_by_key(|call| call.created_at)
     }
 
     fn draft(&self) -> Option<String> {
@@ -315,6 +320,15 @@ impl<'home> Window<'home> {
     /// Waits for the program's end.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         until("the program ends", || self.process.try_wait().unwrap())
+    }
+
+    /// What the ended program said on its standard error, where that was piped.
+    pub(crate) fn errors(&mut self) -> Vec<u8> {
+        let mut said = Vec::new();
+        if let Some(mut stderr) = self.process.stderr.take() {
+            std::io::Read::read_to_end(&mut stderr, &mut said).unwrap();
+        }
+        said
     }
 
     /// Closes the window, and with it the program.
