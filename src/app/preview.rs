@@ -182,6 +182,24 @@ impl PreviewRows {
     }
 }
 
+impl PreviewRows {
+    /// A row's line, from 0 (of a diff its entry), and where in it the row begins, in bytes. `None` where the line begins
+    /// far above.
+    pub fn place(&self, preview: &Preview, index: usize) -> Option<(usize, usize)> {
+        const MOST_ROWS: usize = 128;
+        let row = self.rows.get(index)?;
+        match preview {
+            Preview::Diff { .. } => Some((row.line as usize, row.start as usize)),
+            Preview::NewFile { .. } | Preview::Command(_) => {
+                let above = self.rows.get(..=index)?.iter().rev().take(MOST_ROWS);
+                let first = above.into_iter().find(|row| row.number > 0)?;
+                Some((first.number as usize - 1, (row.start - first.start) as usize))
+            }
+            Preview::Nothing | Preview::Tree { .. } => None,
+        }
+    }
+}
+
 impl RowKind {
     /// Whether the row's line comes or goes.
     pub const fn is_change(self) -> bool {

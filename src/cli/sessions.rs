@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::engine::{Archive, Handle, Inbox, markdown};
-use crate::ir::{MessageRecord, Session, SessionId};
+use crate::ir::{Contact, MessageRecord, Session, SessionId};
 use crate::lang::Arg;
 use crate::port::{Command, Event};
 
@@ -99,9 +99,32 @@ fn show(archive: Option<&Archive>, id: &str, is_json: bool, console: &mut Consol
         for message in messages(archive, &session.id)? {
             console.data(&serde_json::to_string(&message).unwrap_or_default());
         }
+        console.data(&json!({"contacts": contacts(archive, &session.id)?}).to_string());
         return Ok(());
     }
-    export(archive, id, ExportFormat::Md, console)
+    export(archive, id, ExportFormat::Md, console)?;
+    let contacts = contacts(archive, &session.id)?;
+    let heading = console.say(if contacts.is_empty() { "cli-no-hosts" } else { "cli-hosts" }, &[]);
+    console.line(&format!("\n---\n\n{heading}"));
+    let count = |number: u64| Arg::from(i64::try_from(number).unwrap_or(i64::MAX));
+    for contact in contacts {
+        let line = console.say(
+            "cli-host",
+            &[
+                ("host", Arg::from(contact.host)),
+                ("requests", count(contact.requests)),
+                ("refused", count(contact.refused)),
+                ("sent", count(contact.sent_bytes)),
+                ("received", count(contact.received_bytes)),
+            ],
+        );
+        console.line(&line);
+    }
+    Ok(())
+}
+
+fn contacts(archive: Option<&Archive>, id: &SessionId) -> Result<Vec<Contact>, String> {
+    archive.map_or(Ok(Vec::new()), |archive| archive.contacts(id).map_err(|error| error.message))
 }
 
 fn search(archive: Option<&Archive>, text: &str, is_json: bool, console: &mut Console) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::ir::{
-    AuditCheck, AuditFilter, AuditRow, Clock, Error, MessageRecord, Preview, Session, SessionId, UndoEntry,
+    AuditCheck, AuditFilter, AuditRow, Clock, Contact, Error, MessageRecord, Preview, Session, SessionId, UndoEntry,
 };
 use crate::journal::Images;
 use crate::port::{SearchHit, Settings};
@@ -58,6 +58,14 @@ impl Archive {
     /// When the database cannot be read.
     pub fn messages(&self, session: &SessionId) -> Result<Vec<MessageRecord>, Error> {
         Ok(self.runtime.block_on(self.store.branch(session))?)
+    }
+
+    /// The hosts that a session has reached, or tried to; the last one first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn contacts(&self, session: &SessionId) -> Result<Vec<Contact>, Error> {
+        Ok(self.runtime.block_on(self.store.contacts(session))?)
     }
 
     /// One session whole.

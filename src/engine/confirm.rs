@@ -52,6 +52,8 @@ pub(super) struct Ticket {
     confirm: Option<ConfirmId>,
     session: SessionId,
     reply: oneshot::Receiver<Answered>,
+    /// The screen when it was asked, before anybody heard of it.
+    asked_at: Screen,
     screen: watch::Receiver<Screen>,
 }
 
@@ -65,6 +67,7 @@ impl Confirms {
             confirm: Some(request.id.clone()),
             session: request.session.clone(),
             reply,
+            asked_at: *self.screen.borrow(),
             screen: self.screen.subscribe(),
         };
         self.lock().insert(request.id.clone(), Open { request: request.clone(), reply: sender });
@@ -106,9 +109,8 @@ impl Ticket {
 
     /// Ends when the screen is locked while the question waits. A future of its own: the answer is waited for beside it.
     pub(super) fn screen_locked(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut screen = self.screen.clone();
+        let (asked, mut screen) = (self.asked_at, self.screen.clone());
         async move {
-            let asked = *screen.borrow_and_update();
             if asked.is_locked {
                 tokio::time::sleep(LOCKED_GRACE).await;
                 if screen.borrow().is_locked {

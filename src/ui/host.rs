@@ -358,11 +358,12 @@ impl Window {
         self.refresh_rows(now);
         if let Some(request) = self.state.confirms.shown() {
             // A part of the text at a time, so that a preview of 5 MB never holds a frame up.
-            if self.view.confirm.prepare(request) {
+            if self.view.confirm.prepare(request, self.view.transcript.as_mut().map(Transcript::highlighter)) {
                 ctx.request_repaint();
             }
         }
-        if self.view.undo.prepare(self.state.undo.as_ref()) {
+        if self.view.undo.prepare(self.state.undo.as_ref(), self.view.transcript.as_mut().map(Transcript::highlighter))
+        {
             ctx.request_repaint();
         }
         self.view.history.prepare(&self.state.history);

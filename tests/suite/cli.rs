@@ -256,6 +256,10 @@ fn a_session_goes_on_is_listed_searched_exported_imported_and_deleted() {
     let found = out(&bench.run(&["sessions", "search", "苹果"]));
     assert!(found.contains(&id), "{found}");
     let markdown = out(&bench.run(&["sessions", "export", &id, "--format", "md"]));
+    let shown = out(&bench.run(&["sessions", "show", &id]));
+    assert_eq!(shown, format!("{markdown}\n---\n\nNo host was contacted on behalf of this conversation.\n"));
+    let last = out(&bench.run(&["sessions", "show", &id, "--json"])).lines().last().unwrap().to_owned();
+    assert_eq!(last, r#"{"contacts":[]}"#);
     assert!(markdown.contains("苹果是红色的。"), "{markdown}");
     let exported = bench.place.path().join("chat.json");
     std::fs::write(&exported, out(&bench.run(&["sessions", "export", &id]))).unwrap();

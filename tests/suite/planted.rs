@@ -108,6 +108,9 @@ fn a_key_is_nowhere_but_where_it_is_for() {
         let id = line.split_whitespace().next().unwrap_or_default().to_owned();
         outputs.push(("an export", nod(place.path(), &["sessions", "export", &id])));
         outputs.push(("an export", nod(place.path(), &["sessions", "export", &id, "--format", "md"])));
+        let shown = nod(place.path(), &["sessions", "show", &id]);
+        assert!(String::from_utf8_lossy(&shown.stdout).contains("\n- 127.0.0.1: requests "), "{shown:?}");
+        outputs.push(("what is shown", shown));
     }
     outputs.push(("the list", list));
     assert!(outputs.len() > 6, "sessions were exported");
@@ -229,7 +232,8 @@ mod window {
             files(&home.path("data").join("logs"), &mut found);
             found
         };
-        let is_told = |(_, bytes): &(String, Vec<u8>)| holds(bytes, "TRACE") && holds(bytes, "/v1/messages");
+        let address = url.trim_start_matches("http://");
+        let is_told = |(_, bytes): &(String, Vec<u8>)| holds(bytes, "TRACE") && holds(bytes, address);
         until("the log tells of the request", || log().iter().any(is_told).then_some(()));
         fault(window.process_id());
         assert_eq!(window.ended().signal(), Some(11));

@@ -19,6 +19,9 @@ cli-empty-prompt = The prompt is empty. Say what you want, for example: nod exec
 cli-bad-image = This image cannot be attached: { $path } ({ $detail })
 cli-not-an-image = not an image file
 cli-session-missing = No conversation has the id { $id }. `nod sessions list` shows all.
+cli-no-hosts = No host was contacted on behalf of this conversation.
+cli-hosts = Hosts contacted on behalf of this conversation:
+cli-host = - { $host }: requests { $requests }, held back by the padlock { $refused }, bytes sent { $sent }, bytes received { $received }
 cli-session-ambiguous = More than one conversation has an id that begins with { $id }. Say more of it.
 cli-untitled = (no title)
 

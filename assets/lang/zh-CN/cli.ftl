@@ -19,6 +19,9 @@ cli-empty-prompt = 提示为空。请说明要做什么，例如：nod exec "列
 cli-bad-image = 无法附加这张图片：{ $path }（{ $detail }）
 cli-not-an-image = 不是图片文件
 cli-session-missing = 没有编号为 { $id } 的对话。用 `nod sessions list` 查看全部。
+cli-no-hosts = 没有为此对话联系过任何主机。
+cli-hosts = 为此对话联系过的主机：
+cli-host = - { $host }：请求 { $requests } 次，被锁定拦下 { $refused } 次，发送 { $sent } 字节，接收 { $received } 字节
 cli-session-ambiguous = 有多个对话的编号以 { $id } 开头，请多写几位。
 cli-untitled = （无标题）
 

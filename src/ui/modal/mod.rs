@@ -5,6 +5,7 @@ pub mod confirm;
 pub mod link;
 pub mod path;
 pub mod preview;
+pub mod preview_color;
 pub mod sent;
 pub mod undo;
 

@@ -1,15 +1,20 @@
 //! The rows of a preview, drawn: only those in sight, each with its number, its mark and every deception as an escape.
 
+use std::ops::Range;
+
 use egui::text::LayoutJob;
 use egui::{Color32, CornerRadius, Frame, Rect, ScrollArea, Sense, Stroke, TextFormat, Ui, pos2, vec2};
 
 use crate::app::preview::{PreviewRow, PreviewRows, RowKind};
 use crate::app::rows::bytes;
 use crate::ir::Preview;
-use crate::policy::{Segment, segments};
+use crate::policy::find_deceptive;
+use crate::ui::highlight::Class;
 use crate::ui::icon::Icon;
 use crate::ui::theme::{Theme, Type, radius, size};
 use crate::ui::widget::line_of_text;
+
+use super::preview_color::PreviewColors;
 
 const PADDING: f32 = 8.0;
 const NUMBER_WIDTH: f32 = 44.0;
@@ -42,7 +47,13 @@ pub struct Surface<'text> {
 }
 
 /// Draws the rows in a scrolling surface; gives how many rows are below what is in sight.
-pub fn show(ui: &mut Ui, theme: &Theme, preview: &Preview, rows: &PreviewRows, surface: &Surface<'_>) -> usize {
+pub fn show(
+    ui: &mut Ui,
+    theme: &Theme,
+    preview: &Preview,
+    (rows, syntax): (&PreviewRows, &PreviewColors),
+    surface: &Surface<'_>,
+) -> usize {
     let Surface { id, name, height, jump } = *surface;
     let colors = &theme.colors;
     Frame::NONE
@@ -82,7 +93,8 @@ pub fn show(ui: &mut Ui, theme: &Theme, preview: &Preview, rows: &PreviewRows, s
                 for (index, row) in rows.rows.iter().enumerate().take(last.min(total)).skip(first) {
                     let y = top + index as f32 * line;
                     let rect = Rect::from_min_size(pos2(left, y), vec2(width, line));
-                    draw_row(ui, theme, rect, preview, row);
+                    let stretches = syntax.of_row(preview, rows, index);
+                    draw_row(ui, theme, rect, preview, (row, &stretches));
                 }
                 if response.has_focus() {
                     let stroke = Stroke::new(size::FOCUS_RING, colors.info);
@@ -119,7 +131,7 @@ fn keyboard_scroll(ui: &Ui, response: &egui::Response, height: f32) {
     }
 }
 
-fn draw_row(ui: &Ui, theme: &Theme, rect: Rect, preview: &Preview, row: &PreviewRow) {
+fn draw_row(ui: &Ui, theme: &Theme, rect: Rect, preview: &Preview, (row, stretches): (&PreviewRow, &[(usize, Class)])) {
     let colors = &theme.colors;
     let (fill, mark) = match row.kind {
         RowKind::Added => (colors.added, "+"),
@@ -161,15 +173,15 @@ fn draw_row(ui: &Ui, theme: &Theme, rect: Rect, preview: &Preview, row: &Preview
         }
     };
     let is_content = matches!(row.kind, RowKind::Plain | RowKind::Added | RowKind::Removed);
-    let job = row_job(theme, row.text(preview), is_content);
+    let job = row_job(theme, row.text(preview), stretches, is_content);
     let galley = ui.fonts_mut(|fonts| fonts.layout_job(job));
     ui.painter().galley(pos2(text_left, rect.top()), galley, colors.text);
 }
 
-/// A row's text: deceptions in red as escapes; in content spaces at the ends, tabs and carriage returns are visible.
-fn row_job(theme: &Theme, text: &str, is_content: bool) -> LayoutJob {
+/// A row's text in its syntax colours: deceptions in red as escapes; in content spaces at the ends, tabs and carriage
+/// returns are visible.
+fn row_job(theme: &Theme, text: &str, stretches: &[(usize, Class)], is_content: bool) -> LayoutJob {
     let colors = &theme.colors;
-    let plain = theme.format(Type::Mono, colors.text);
     let faint = theme.format(Type::Mono, colors.dim);
     let bad = TextFormat { background: colors.bad_soft, ..theme.format(Type::Mono, colors.bad) };
     let mut job = LayoutJob::default();
@@ -177,20 +189,24 @@ fn row_job(theme: &Theme, text: &str, is_content: bool) -> LayoutJob {
     let (text, ends_with_return) = text.strip_suffix('\r').map_or((text, false), |text| (text, true));
     let trailing = if is_content { text.trim_end_matches(' ').len() } else { text.len() };
     let (body, tail) = text.split_at_checked(trailing).unwrap_or((text, ""));
-    for segment in segments(body, true) {
-        match segment {
-            Segment::Escaped(escape) => job.append(&escape, 0.0, bad.clone()),
-            Segment::Plain(plain_text) if is_content => {
-                for (index, part) in plain_text.split('\t').enumerate() {
-                    if index > 0 {
-                        job.append("→   ", 0.0, faint.clone());
-                    }
-                    job.append(part, 0.0, plain.clone());
+    let plain = |job: &mut LayoutJob, range: Range<usize>| {
+        for (range, class) in classes(stretches, range) {
+            let format = theme.format(Type::Mono, class.color(colors));
+            for (index, part) in body.get(range).unwrap_or_default().split('\t').enumerate() {
+                if index > 0 && is_content {
+                    job.append("→   ", 0.0, faint.clone());
                 }
+                job.append(part, 0.0, format.clone());
             }
-            Segment::Plain(plain_text) => job.append(plain_text, 0.0, plain.clone()),
         }
+    };
+    let mut done = 0;
+    for deception in find_deceptive(body, true) {
+        plain(&mut job, done..deception.range.start);
+        job.append(&deception.escape, 0.0, bad.clone());
+        done = deception.range.end;
     }
+    plain(&mut job, done..body.len());
     if !tail.is_empty() {
         job.append(&"·".repeat(tail.len()), 0.0, faint.clone());
     }
@@ -198,4 +214,22 @@ fn row_job(theme: &Theme, text: &str, is_content: bool) -> LayoutJob {
         job.append("\\r", 0.0, faint);
     }
     job
+}
+
+/// A range in the stretches that it lies in; what lies in none is plain.
+fn classes(stretches: &[(usize, Class)], range: Range<usize>) -> Vec<(Range<usize>, Class)> {
+    let mut found = Vec::new();
+    let (mut at, mut done) = (0, range.start);
+    for (length, class) in stretches {
+        let (start, end) = (at.max(range.start), (at + length).min(range.end));
+        if start < end {
+            found.push((start..end, *class));
+            done = end;
+        }
+        at += length;
+    }
+    if done < range.end {
+        found.push((done..range.end, Class::Plain));
+    }
+    found
 }

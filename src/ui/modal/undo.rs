@@ -12,6 +12,7 @@ use crate::app::preview::PreviewRows;
 use crate::app::undo::UndoQuestion;
 use crate::ir::{Preview, UndoAction, UndoChoice, UndoDirection, UndoPlan, UndoStep};
 use crate::lang::Arg;
+use crate::ui::highlight::Highlighter;
 use crate::ui::icon::Icon;
 use crate::ui::safe_text::safe;
 use crate::ui::scene::{Scene, ViewState, take_key};
@@ -19,6 +20,7 @@ use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{Button, MenuRow, Spinner, line_of_text};
 
 use super::preview;
+use super::preview_color::PreviewColors;
 
 const WIDTH: f32 = 700.0;
 /// Steps that are seen at once; the others scroll.
@@ -30,19 +32,22 @@ const PART_BYTES: usize = 192 * 1024;
 #[derive(Debug, Default)]
 pub struct UndoView {
     shown: u64,
+    /// Which step's which change the rows and colours are of.
+    of: Option<(usize, bool)>,
     rows: Option<PreviewRows>,
+    colors: PreviewColors,
     columns: usize,
 }
 
 impl UndoView {
     /// Makes more rows of the shown step; gives whether more are due.
-    pub fn prepare(&mut self, question: Option<&UndoQuestion>) -> bool {
+    pub fn prepare(&mut self, question: Option<&UndoQuestion>, highlighter: Option<&mut Highlighter>) -> bool {
         let Some(question) = question else {
             *self = Self { columns: self.columns, ..Self::default() };
             return false;
         };
         if self.shown != question.revision {
-            *self = Self { shown: question.revision, columns: self.columns, rows: None };
+            *self = Self { shown: question.revision, columns: self.columns, ..Self::default() };
         }
         let Some(preview) = shown_preview(question) else { return false };
         let columns = if self.columns == 0 { 80 } else { self.columns };
@@ -51,7 +56,18 @@ impl UndoView {
             Some(_) | None => self.rows.insert(PreviewRows::new(columns)),
         };
         rows.advance(preview, PART_BYTES);
-        !rows.is_complete
+        let is_due = !rows.is_complete;
+        let of = (question.shown_step, question.shows_change_since);
+        if self.of != Some(of) {
+            let path = shown_step(question).map_or("", |step| step.path.as_str());
+            self.colors = PreviewColors::new(preview, path, &(question.revision, of));
+            self.of = Some(of);
+        }
+        if let Some(highlighter) = highlighter {
+            highlighter.poll();
+            self.colors.take(highlighter);
+        }
+        is_due
     }
 }
 
@@ -244,5 +260,11 @@ fn content(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, step: &UndoS
     let most = (room - 420.0).clamp(96.0, 440.0);
     let height = preview::height_of(theme, rows.rows.len()).min(most);
     let name = scene.lang.text("undo-preview");
-    preview::show(ui, theme, shown, rows, &preview::Surface { id: "undo preview", name, height, jump: None });
+    preview::show(
+        ui,
+        theme,
+        shown,
+        (rows, &view.colors),
+        &preview::Surface { id: "undo preview", name, height, jump: None },
+    );
 }

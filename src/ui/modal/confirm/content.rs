@@ -44,7 +44,7 @@ pub(super) fn previews(
         let height = preview::height_of(theme, rows.rows.len()).min(most);
         let name = scene.lang.text("confirm-preview");
         let surface = Surface { id: "preview", name, height, jump: confirm.place.jump.take() };
-        let below = preview::show(ui, theme, &request.preview, rows, &surface);
+        let below = preview::show(ui, theme, &request.preview, (rows, &confirm.colors), &surface);
         drawn += height;
         if below != confirm.place.below {
             confirm.place.below = below;
@@ -59,11 +59,11 @@ pub(super) fn previews(
         confirm.shows_args = !confirm.shows_args;
         ui.ctx().request_repaint();
     }
-    if let Some((text, rows)) = args_rows {
+    if let Some((text, rows, colors)) = args_rows {
         ui.add_space(space::XS);
         let height = preview::height_of(theme, rows.rows.len()).min(most);
         let name = scene.lang.text("confirm-arguments");
-        preview::show(ui, theme, text, rows, &Surface { id: "arguments", name, height, jump: None });
+        preview::show(ui, theme, text, (rows, colors), &Surface { id: "arguments", name, height, jump: None });
         drawn += height;
     }
     drawn

@@ -219,7 +219,7 @@ pub(super) fn warnings(ui: &mut Ui, scene: &Scene<'_>, confirm: &ConfirmView, re
     lines.extend(request.reasons.iter().filter_map(|reason| sentence::reason(lang, reason)));
     let has_deception = confirm.is_deceptive
         || confirm.rows.as_ref().is_some_and(|rows| rows.is_deceptive)
-        || confirm.args.as_ref().is_some_and(|(_, rows)| rows.is_deceptive);
+        || confirm.args.as_ref().is_some_and(|(_, rows, _)| rows.is_deceptive);
     if has_deception {
         lines.push((lang.text("confirm-deceptive").to_owned(), true));
     }

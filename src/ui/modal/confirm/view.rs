@@ -4,6 +4,8 @@ use crate::app::preview::PreviewRows;
 use crate::ir::{ConfirmId, Preview};
 use crate::policy::find_deceptive;
 use crate::port::ConfirmRequest;
+use crate::ui::highlight::Highlighter;
+use crate::ui::modal::preview_color::PreviewColors;
 
 /// Rows are made from this many bytes a frame.
 const PART_BYTES: usize = 192 * 1024;
@@ -13,8 +15,9 @@ const PART_BYTES: usize = 192 * 1024;
 pub struct ConfirmView {
     shown: Option<(ConfirmId, String)>,
     pub(super) rows: Option<PreviewRows>,
+    pub(super) colors: PreviewColors,
     /// The call's arguments as text, while they are shown.
-    pub(super) args: Option<(Preview, PreviewRows)>,
+    pub(super) args: Option<(Preview, PreviewRows, PreviewColors)>,
     pub(super) columns: usize,
     pub(super) is_wide: bool,
     pub(super) place: Place,
@@ -47,13 +50,15 @@ impl ConfirmView {
         *self = Self { columns: self.columns, ..Self::default() };
     }
 
-    /// Makes more rows of the question that is shown; gives whether more are due.
-    pub fn prepare(&mut self, request: &ConfirmRequest) -> bool {
+    /// Makes more rows of the question that is shown, and takes in the colours that have come; gives whether more rows are
+    /// due. The highlighter wakes the window when there are more colours.
+    pub fn prepare(&mut self, request: &ConfirmRequest, highlighter: Option<&mut Highlighter>) -> bool {
         // The plan's hash tells a question that is asked anew from the one before.
         let key = (request.id.clone(), format!("{}{}", request.plan_hash, request.asked_at.0));
         if self.shown.as_ref() != Some(&key) {
             let words = [&request.target, &request.model_words, &request.session_title, &request.model];
             *self = Self {
+                colors: PreviewColors::new(&request.preview, &request.target, &key),
                 shown: Some(key),
                 columns: self.columns,
                 wants_focus: true,
@@ -72,16 +77,25 @@ impl ConfirmView {
         rows.advance(&request.preview, PART_BYTES);
         let mut is_due = !rows.is_complete;
         if self.shows_args {
-            let (text, mut rows) = self.args.take().unwrap_or_else(|| {
+            let (text, mut rows, colors) = self.args.take().unwrap_or_else(|| {
                 let content = serde_json::to_string_pretty(&request.call.args).unwrap_or_default();
-                (Preview::NewFile { content }, PreviewRows::new(columns))
+                let text = Preview::NewFile { content };
+                let colors = PreviewColors::new(&text, "arguments.json", &(&request.id, "arguments"));
+                (text, PreviewRows::new(columns), colors)
             });
             if rows.columns() != columns {
                 rows = PreviewRows::new(columns);
             }
             rows.advance(&text, PART_BYTES);
             is_due |= !rows.is_complete;
-            self.args = Some((text, rows));
+            self.args = Some((text, rows, colors));
+        }
+        if let Some(highlighter) = highlighter {
+            highlighter.poll();
+            self.colors.take(highlighter);
+            if let Some((_, _, colors)) = &mut self.args {
+                colors.take(highlighter);
+            }
         }
         is_due
     }
