@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 need_rust
 # shellcheck disable=SC2086 # lists of words
-need_packages $build_packages $window_packages xvfb xdotool bubblewrap dbus gnome-keyring
+need_packages $build_packages $window_packages xvfb xdotool bubblewrap dbus gnome-keyring postgresql nats-server
 
 step() { printf '\n== %s\n' "$*"; }
 
@@ -49,3 +49,6 @@ fi
 
 step "every adapter against a mock of the vendors' APIs"
 sh packaging/peer.sh
+
+step "the server against the client of AG-UI"
+sh packaging/agui.sh

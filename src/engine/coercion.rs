@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::ir::{CallMark, ToolCall};
+use crate::ir::{CallMark, ToolCall, ToolDef};
 use crate::tool::Tool;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, coerce, coerce_text, parse_strict, validate};
 
@@ -14,22 +14,27 @@ const KEPT_BYTES: usize = 4 * 1024;
 /// The problem of such arguments.
 const OVERSIZED: &str = "they are longer than may be read";
 
+/// Adjusts a model's arguments where the schema of the tool that it names says how.
+pub(super) fn coerce_call(call: &mut ToolCall, tools: &[Arc<dyn Tool>]) {
+    if let Some(tool) = tools.iter().find(|tool| tool.definition().name == call.name) {
+        mend_arguments(call, &tool.definition());
+    }
+}
+
 /// Adjusts a model's arguments where the schema says how, and keeps the model's own text beside them. Arguments that
 /// parse and fit are never touched, but for a whole number that is written `1.0`.
-pub(super) fn coerce_call(call: &mut ToolCall, tools: &[Arc<dyn Tool>]) {
-    let Some(tool) = tools.iter().find(|tool| tool.definition().name == call.name) else { return };
-    let def = tool.definition();
-    let fits = call.parse_error.is_none() && validate(&def, &call.args).is_ok();
+pub fn mend_arguments(call: &mut ToolCall, def: &ToolDef) {
+    let fits = call.parse_error.is_none() && validate(def, &call.args).is_ok();
     let (args, is_adjusted) = match call.raw_args.as_ref().filter(|_| !fits) {
         Some(raw) => {
             let read =
                 if call.parse_error.is_some() { parse_strict(raw, MAX_ARGUMENT_BYTES) } else { Ok(call.args.clone()) };
             let Ok(read) = read else { return };
-            coerce_text(&def, read, raw)
+            coerce_text(def, read, raw)
         }
-        None => coerce(&def, call.args.clone()),
+        None => coerce(def, call.args.clone()),
     };
-    if is_adjusted && validate(&def, &args).is_ok() {
+    if is_adjusted && validate(def, &args).is_ok() {
         let before = call.args.to_string();
         call.raw_args.get_or_insert(before);
         call.args = args;

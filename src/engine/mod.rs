@@ -49,6 +49,7 @@ mod undo;
 
 pub use archive::Archive;
 pub use audit::AuditFormat;
+pub use coercion::mend_arguments;
 pub use connection::{diagnose, diagnose_and_wait};
 pub use crash::guard_crashes;
 pub use doctor::{Finding, Health, examine};

@@ -16,6 +16,8 @@ pub const MAX_FRAME_BYTES: usize = 8 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum CloseCode {
+    /// The server goes down: reconnect to whoever comes up next.
+    GoingAway = 1001,
     /// The first message was not `device.register`, a sequence went back, or a frame was not JSON.
     BadProtocol = 4400,
     /// The ticket is bad, expired or used.

@@ -14,6 +14,7 @@ use crate::agent::{
     AfterCall, Effect, Input, Machine, Outcome, PromptLanguage, PromptParts, RoundEnd, TurnConfig, cancelled_words,
     history_for_model, system_prompt,
 };
+use crate::engine::mend_arguments;
 use crate::ir::{
     Accumulator, Clock, Error, ErrorCode, GenerationParams, Message, MessageStatus, Request, RequestId, RequestMeta,
     Response, Role, SessionId, StreamBody, StreamEvent, TokenUsage, ToolCall, ToolDef, ToolResult,
@@ -21,7 +22,7 @@ use crate::ir::{
 use crate::link::wire::CallError;
 use crate::provider::Provider;
 use crate::provider::retry::{Decision, Shown, decide};
-use crate::tool::schema::{coerce, coerce_text, validate};
+use crate::tool::schema::validate;
 
 use super::agui::{AGUI_VERSION, Event, Finish, Speaker, Usage};
 use super::ledger::{LedgerError, Prepared, RunStart, RunStatus, SharedLedger};
@@ -32,6 +33,8 @@ use super::tool::{self, Place};
 const MOST_ROUNDS: u32 = 10;
 /// Calls of tools in one run.
 const MOST_CALLS: usize = 16;
+/// How much longer than the wait for a result a call may take in all.
+const CALL_MARGIN: Duration = Duration::from_secs(10);
 /// Events that may wait for a client that reads slowly; then the model's stream is slowed.
 pub(super) const EVENTS: usize = 256;
 
@@ -105,7 +108,8 @@ impl Agent {
         if let Err(fault) = self.ledger.end_run(&run_id, status, words, (self.clock)()).await {
             tracing::error!(error = %fault, "the end of a run could not be recorded");
         }
-        run.say_end(problem).await;
+        let finish = if status == RunStatus::Cancelled { Finish::Cancelled } else { Finish::Success };
+        run.say_end(finish, problem).await;
     }
 }
 
@@ -209,7 +213,9 @@ impl Run<'_> {
         self.usage.total_tokens += response.usage.total_tokens;
         let mut message = answer.message(round, Some(&response), (self.agent.clock)());
         for call in message.tool_calls.iter_mut().flatten() {
-            self.mend(call);
+            if let Some((def, _)) = self.tools.iter().find(|(def, _)| def.name == call.name) {
+                mend_arguments(call, def);
+            }
         }
         self.keep(message).await?;
         let message = self
@@ -231,22 +237,6 @@ impl Run<'_> {
         }
         let finish_reason = response.finish_reason;
         Ok(Input::RoundEnded(RoundEnd { message, finish_reason, needs_compression: false }))
-    }
-
-    /// Adjusts a model's arguments by the schema, as on the desktop.
-    fn mend(&self, call: &mut ToolCall) {
-        let Some((def, _)) = self.tools.iter().find(|(def, _)| def.name == call.name) else { return };
-        if call.parse_error.is_some() || validate(def, &call.args).is_ok() {
-            return;
-        }
-        let (args, is_adjusted) = match &call.raw_args {
-            Some(raw) => coerce_text(def, call.args.clone(), raw),
-            None => coerce(def, call.args.clone()),
-        };
-        if is_adjusted && validate(def, &args).is_ok() {
-            call.raw_args.get_or_insert(call.args.to_string());
-            call.args = args;
-        }
     }
 
     /// Runs one call and tells its result.
@@ -302,7 +292,11 @@ impl Run<'_> {
                     tool_name: (*name).to_owned(),
                     arguments: call.args.clone(),
                 };
-                self.agent.calls.call(&self.context, wanted, &self.cancel).await
+                let limit = self.agent.calls.wait + CALL_MARGIN;
+                let ended = tokio::time::timeout(limit, self.agent.calls.call(&self.context, wanted, &self.cancel));
+                ended
+                    .await
+                    .unwrap_or_else(|_elapsed| Err(error("TIMED_OUT", "The server could not end the call in time.")))
             }
         }
     }
@@ -349,7 +343,7 @@ impl Run<'_> {
         }
     }
 
-    async fn say_end(&self, problem: Option<Error>) {
+    async fn say_end(&self, outcome: Finish, problem: Option<Error>) {
         let event = match problem {
             Some(error) => Event::RunError {
                 code: serde_json::to_value(error.code)
@@ -361,7 +355,7 @@ impl Run<'_> {
             None => Event::RunFinished {
                 thread_id: self.ids.thread_id.clone(),
                 run_id: self.ids.run_id.clone(),
-                outcome: Finish::Success,
+                outcome,
                 usage: vec![Usage::of(self.agent.provider.provider_id(), &self.agent.model, self.usage)],
             },
         };

@@ -90,6 +90,7 @@ pub(super) enum Speaker {
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Finish {
     Success,
+    Cancelled,
 }
 
 /// Tokens of one run.

@@ -155,9 +155,9 @@ async fn token(task: TokenTask) -> Result<(), String> {
         }
         TokenTask::List { database } => {
             for row in ledger::open(&database.database).await.map_err(words)?.tokens().await.map_err(words)? {
-                let made = super::service::rfc3339(row.created_at);
+                let made = ledger::rfc3339(row.created_at);
                 match row.revoked_at {
-                    Some(at) => println!("{}  made {made}  revoked {}", row.name, super::service::rfc3339(at)),
+                    Some(at) => println!("{}  made {made}  revoked {}", row.name, ledger::rfc3339(at)),
                     None => println!("{}  made {made}", row.name),
                 }
             }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::ir::UnixMs;
 use crate::link::wire::{CloseCode, FromServer, OfferedTool};
 
 use super::bus::{Listener, News, Question, Reply};
@@ -22,10 +23,19 @@ pub(super) struct Device {
     pub(super) id: String,
 }
 
+/// Whom a ticket lets in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Admitted {
+    pub(super) device: Device,
+    pub(super) issued_at: UnixMs,
+}
+
 /// One connection of one device to this process.
 pub(super) struct Connection {
     pub(super) id: String,
     pub(super) device: Device,
+    /// When its ticket was issued: a revocation after that ends it.
+    pub(super) issued_at: UnixMs,
     tools: Mutex<Arc<Vec<OfferedTool>>>,
     outbox: mpsc::Sender<FromServer>,
     closing: watch::Sender<Option<CloseCode>>,
@@ -74,10 +84,10 @@ pub(super) struct Wait<'a> {
 }
 
 impl Connection {
-    pub(super) fn new(id: String, device: Device) -> (Arc<Self>, Outlet) {
+    pub(super) fn new(id: String, Admitted { device, issued_at }: Admitted) -> (Arc<Self>, Outlet) {
         let (sender, outbox) = mpsc::channel(OUTBOX_MESSAGES);
         let (closing, closed) = watch::channel(None);
-        let connection = Self { id, device, tools: Mutex::default(), outbox: sender, closing };
+        let connection = Self { id, device, issued_at, tools: Mutex::default(), outbox: sender, closing };
         (Arc::new(connection), Outlet { outbox, closing: closed })
     }
 
@@ -143,6 +153,15 @@ impl Connections {
     /// Another process says that a connection is gone.
     pub(super) fn lost_elsewhere(&self, connection_id: &str) {
         lock(&self.table).wake_lost(|waiting| waiting.connection_id == connection_id);
+    }
+
+    /// Ends what was let in with a user's token that was revoked at a moment.
+    pub(super) fn revoke(&self, user: &str, revoked_at: UnixMs) {
+        for connection in lock(&self.table).by_device.values() {
+            if connection.device.user == user && connection.issued_at <= revoked_at {
+                connection.close(CloseCode::BadTicket);
+            }
+        }
     }
 
     pub(super) fn get(&self, device: &Device) -> Option<Arc<Connection>> {
@@ -254,13 +273,29 @@ mod tests {
         Device { user: "ann".into(), id: "laptop".into() }
     }
 
+    fn admitted() -> Admitted {
+        Admitted { device: device(), issued_at: UnixMs(10) }
+    }
+
+    #[test]
+    fn a_revocation_ends_what_came_in_before_it() {
+        let connections = Connections::default();
+        let (connection, outlet) = Connection::new("k1".into(), admitted());
+        connections.register(connection);
+        connections.revoke("bob", UnixMs(20));
+        connections.revoke("ann", UnixMs(9));
+        assert_eq!(*outlet.closing.borrow(), None);
+        connections.revoke("ann", UnixMs(20));
+        assert_eq!(*outlet.closing.borrow(), Some(CloseCode::BadTicket));
+    }
+
     #[test]
     fn a_newer_connection_takes_the_place_and_wakes_who_waits_on_the_older() {
         let connections = Connections::default();
-        let (first, outlet) = Connection::new("k1".into(), device());
+        let (first, outlet) = Connection::new("k1".into(), admitted());
         connections.register(first);
         let mut wait = connections.wait("t:c", "x1", &device(), "k1");
-        let (second, _outlet) = Connection::new("k2".into(), device());
+        let (second, _outlet) = Connection::new("k2".into(), admitted());
         connections.register(second);
         assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
         assert_eq!(wait.woken.try_recv(), Ok(Woken::Lost));
@@ -270,9 +305,9 @@ mod tests {
     #[test]
     fn the_end_of_a_replaced_connection_leaves_the_newer_one() {
         let connections = Connections::default();
-        let (first, _outlet) = Connection::new("k1".into(), device());
+        let (first, _outlet) = Connection::new("k1".into(), admitted());
         connections.register(Arc::clone(&first));
-        let (second, _newer) = Connection::new("k2".into(), device());
+        let (second, _newer) = Connection::new("k2".into(), admitted());
         connections.register(second);
         connections.unregister(&first);
         assert!(connections.get(&device()).is_some());
@@ -300,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_device_that_does_not_read_is_given_up() {
-        let (connection, outlet) = Connection::new("k1".into(), device());
+        let (connection, outlet) = Connection::new("k1".into(), admitted());
         for _ in 0..OUTBOX_MESSAGES {
             assert!(connection.send(FromServer::Heartbeat {}));
         }

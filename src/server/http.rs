@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, Query, State, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, State, WebSocketUpgrade};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
@@ -23,7 +23,7 @@ use crate::link::wire::{CloseCode, MAX_FRAME_BYTES};
 
 use super::agent::{Agent, EVENTS};
 use super::agui::{Event, RunAgentInput};
-use super::connection::Device;
+use super::connection::{Admitted, Device};
 use super::ledger::{CallView, LedgerError, NewTurn, Prepared, RunStart, ThreadRow, ThreadView};
 use super::service::{Calls, Context, Wanted, unique};
 use super::socket::{self, Pace};
@@ -45,10 +45,12 @@ pub(super) struct House {
     pub(super) is_dev: bool,
     /// Whether the figures are open to whoever reaches this address.
     pub(super) open_metrics: bool,
-    /// Runs and sockets under way.
-    pub(super) tasks: TaskTracker,
-    /// Cancelled when the server goes down.
-    pub(super) shutdown: CancellationToken,
+    /// Runs and calls under way, and what stops them.
+    pub(super) runs: TaskTracker,
+    pub(super) stop: CancellationToken,
+    /// Connections of devices, and what ends them, after the runs.
+    pub(super) sockets: TaskTracker,
+    pub(super) end: CancellationToken,
 }
 
 type Shared = Arc<House>;
@@ -87,6 +89,7 @@ enum Refused {
     NotFound,
     Conflict(&'static str),
     Bad(&'static str),
+    Body(StatusCode, String),
     Broken,
 }
 
@@ -99,6 +102,7 @@ impl IntoResponse for Refused {
             Self::NotFound => (StatusCode::NOT_FOUND, "NOT_FOUND", "There is nothing of yours at this address."),
             Self::Conflict(message) => (StatusCode::CONFLICT, "CONFLICT", message),
             Self::Bad(message) => (StatusCode::BAD_REQUEST, "BAD_REQUEST", message),
+            Self::Body(status, ref message) => (status, "BAD_REQUEST", message.as_str()),
             Self::Broken => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "The server's database does not answer."),
         };
         (status, Json(json!({"error": {"code": code, "message": message}}))).into_response()
@@ -112,6 +116,20 @@ impl From<LedgerError> for Refused {
         }
         tracing::error!(%error, "the ledger");
         Self::Broken
+    }
+}
+
+/// A body of JSON; what is wrong with it is told like everything else.
+struct Body<T>(T);
+
+impl<T: serde::de::DeserializeOwned> FromRequest<Shared> for Body<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: axum::extract::Request, house: &Shared) -> Result<Self, Refused> {
+        match Json::from_request(request, house).await {
+            Ok(Json(body)) => Ok(Self(body)),
+            Err(rejection) => Err(Refused::Body(rejection.status(), rejection.body_text())),
+        }
     }
 }
 
@@ -147,7 +165,7 @@ struct TicketWanted {
 async fn issue_ticket(
     State(house): State<Shared>,
     User(user): User,
-    Json(wanted): Json<TicketWanted>,
+    Body(wanted): Body<TicketWanted>,
 ) -> Result<Json<Value>, Refused> {
     let is_id = |text: &str| (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
     if !is_id(&wanted.device_id) {
@@ -181,17 +199,12 @@ async fn connect(
         .write_buffer_size(0);
     upgrade.on_upgrade(move |socket| async move {
         let admitted = admit(&house, &headers, &shown.ticket).await;
-        let (calls, pace, shutdown) = (Arc::clone(&house.calls), house.pace, house.shutdown.clone());
-        // Without a close frame: a desktop reconnects to whoever comes up next.
-        let served = house.tasks.track_future(socket::serve(socket, admitted, calls, pace));
-        tokio::select! {
-            () = served => {}
-            () = shutdown.cancelled() => {}
-        }
+        let served = socket::serve(socket, admitted, Arc::clone(&house.calls), house.pace, house.end.clone());
+        house.sockets.track_future(served).await;
     })
 }
 
-async fn admit(house: &House, headers: &HeaderMap, ticket: &str) -> Result<Device, CloseCode> {
+async fn admit(house: &House, headers: &HeaderMap, ticket: &str) -> Result<Admitted, CloseCode> {
     if let Some(origin) = headers.get(header::ORIGIN) {
         let is_listed = origin.to_str().is_ok_and(|origin| house.origins.iter().any(|listed| listed == origin));
         if !is_listed {
@@ -219,7 +232,7 @@ struct TurnWanted {
 async fn prepare_turn(
     State(house): State<Shared>,
     User(user): User,
-    Json(wanted): Json<TurnWanted>,
+    Body(wanted): Body<TurnWanted>,
 ) -> Result<Json<Prepared>, Refused> {
     if wanted.input.trim().is_empty() {
         return Err(Refused::Bad("input is empty."));
@@ -242,16 +255,16 @@ async fn prepare_turn(
 async fn run_agent(
     State(house): State<Shared>,
     User(user): User,
-    Json(input): Json<RunAgentInput>,
+    Body(input): Body<RunAgentInput>,
 ) -> Result<Response, Refused> {
     let start = begin(&house, &user, input).await?;
     house.calls.metrics.run_started();
     let (sender, events) = mpsc::channel(EVENTS);
-    let cancel = house.shutdown.child_token();
+    let cancel = house.stop.child_token();
     let stop_with_stream = cancel.clone().drop_guard();
     let running = Arc::clone(&house);
     // Not part of the stream: when the client goes away, what the run owes the ledger is still done.
-    house.tasks.spawn(async move { running.agent.run(&user, start, sender, cancel).await });
+    house.runs.spawn(async move { running.agent.run(&user, start, sender, cancel).await });
     let stream = sse(events, stop_with_stream);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
 }
@@ -348,7 +361,7 @@ struct DevAnswer {
 async fn dev_call(
     State(house): State<Shared>,
     User(user): User,
-    Json(wanted): Json<DevCall>,
+    Body(wanted): Body<DevCall>,
 ) -> Result<Response, Refused> {
     let tool_call_id = wanted.tool_call_id.unwrap_or_else(|| format!("dev:{}", unique()));
     let context = Context {
@@ -363,8 +376,8 @@ async fn dev_call(
         arguments: wanted.arguments.clone(),
     };
     let calls = Arc::clone(&house.calls);
-    let cancel = house.shutdown.child_token();
-    let ended = house.tasks.spawn(async move { calls.call(&context, call, &cancel).await }).await;
+    let cancel = house.stop.child_token();
+    let ended = house.runs.spawn(async move { calls.call(&context, call, &cancel).await }).await;
     let outcome = ended.map_err(|broken| {
         tracing::error!(%broken, "a call broke");
         Refused::Broken

@@ -56,6 +56,8 @@ impl TlsListener {
                     () = sender.closed() => return,
                 };
                 let (stream, from) = accepted;
+                // Frames are small, and somebody waits for each.
+                drop(stream.set_nodelay(true));
                 let (acceptor, sender) = (acceptor.clone(), sender.clone());
                 tokio::spawn(async move {
                     match tokio::time::timeout(HANDSHAKE_WAIT, acceptor.accept(stream)).await {

@@ -7,6 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::connection::Connections;
 
+/// Ends of calls that are told apart.
+const MOST_OUTCOMES: usize = 64;
+
 /// Counts of this process.
 #[derive(Default)]
 pub(super) struct Metrics {
@@ -20,12 +23,9 @@ impl Metrics {
     /// A call ended with this status or code.
     pub(super) fn call_ended(&self, outcome: &str) {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        match calls.get_mut(outcome) {
-            Some(count) => *count += 1,
-            None => {
-                calls.insert(outcome.to_owned(), 1);
-            }
-        }
+        // Codes come from devices: what is invented there must not grow without end here.
+        let is_room = calls.len() < MOST_OUTCOMES || calls.contains_key(outcome);
+        *calls.entry(if is_room { outcome } else { "other" }.to_owned()).or_default() += 1;
     }
 
     pub(super) fn connection_opened(&self) {
@@ -68,6 +68,17 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn made_up_codes_do_not_grow_without_end() {
+        let metrics = Metrics::default();
+        for number in 0..10 * MOST_OUTCOMES {
+            metrics.call_ended(&format!("CODE_{number}"));
+        }
+        let text = metrics.text(&Connections::default());
+        assert_eq!(text.matches("nod_tool_calls_total{").count(), MOST_OUTCOMES + 1);
+        assert!(text.contains(&format!("{{outcome=\"other\"}} {}\n", 9 * MOST_OUTCOMES)), "{text}");
+    }
 
     #[test]
     fn every_figure_has_its_help_and_kind() {

@@ -14,6 +14,8 @@ mod http;
 pub mod ledger;
 mod listener;
 mod metrics;
+#[cfg(test)]
+mod sequence_tests;
 mod serve;
 mod service;
 mod socket;

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
@@ -45,12 +46,16 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
     for warning in options.warnings() {
         eprintln!("nod-server: warning: {warning}");
     }
+    raise_file_limit();
     let clock = system_clock();
     let ledger = ledger::open(&options.database.database).await.map_err(|error| error.to_string())?;
     let connections = Arc::new(Connections::default());
-    let bus = bus::join(&options.bus, connections.clone()).await.map_err(|error| error.to_string())?;
+    let bus = bus::join(&options.bus, Arc::clone(&connections) as Arc<dyn bus::Listener>)
+        .await
+        .map_err(|error| error.to_string())?;
     let replica = unique();
-    let alive = keep_alive(options, Arc::clone(&ledger), Arc::clone(&clock), replica.clone()).await?;
+    let alive =
+        keep_alive(options, Arc::clone(&ledger), Arc::clone(&connections), Arc::clone(&clock), replica.clone()).await?;
     let calls = Arc::new(Calls {
         ledger: Arc::clone(&ledger),
         connections,
@@ -67,7 +72,8 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
         (Some(certificate), Some(key)) => Some(acceptor(certificate, key)?),
         (Some(_) | None, _) => None,
     };
-    let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
+    let (runs, stop) = (TaskTracker::new(), CancellationToken::new());
+    let (sockets, end) = (TaskTracker::new(), CancellationToken::new());
     let house = Arc::new(House {
         agent: Agent { provider, model: options.model.clone(), calls: Arc::clone(&calls), ledger, clock },
         calls,
@@ -79,33 +85,50 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
         },
         is_dev: options.dev,
         open_metrics: options.listen.ip().is_loopback(),
-        tasks: tasks.clone(),
-        shutdown: shutdown.clone(),
+        runs: runs.clone(),
+        stop: stop.clone(),
+        sockets: sockets.clone(),
+        end: end.clone(),
     });
     let scheme = if tls.is_some() { "https" } else { "http" };
     println!("nod-server listens at {scheme}://{address}");
     std::io::stdout().flush().map_err(|error| error.to_string())?;
     let router = router(house);
-    let going_down = {
-        let (tasks, shutdown) = (tasks.clone(), shutdown.clone());
-        async move {
-            interrupted().await;
-            tracing::info!("going down");
-            tasks.close();
-            shutdown.cancel();
+    let served = async {
+        let ended = end.clone().cancelled_owned();
+        if let Some(acceptor) = tls {
+            return axum::serve(TlsListener::new(tcp, acceptor)?, router).with_graceful_shutdown(ended).await;
+        }
+        // Frames are small, and somebody waits for each.
+        let tcp = tcp.tap_io(|stream| drop(stream.set_nodelay(true)));
+        axum::serve(tcp, router).with_graceful_shutdown(ended).await
+    };
+    let served = async {
+        tokio::select! {
+            served = served => served,
+            () = async { end.cancelled().await; tokio::time::sleep(GOODBYE).await } => {
+                tracing::warn!("some clients kept their connections open");
+                Ok(())
+            }
         }
     };
-    let served = match tls {
-        Some(acceptor) => {
-            let listener = TlsListener::new(tcp, acceptor).map_err(|error| error.to_string())?;
-            axum::serve(listener, router).with_graceful_shutdown(going_down).await
+    // First the runs, which take their calls back over the sockets; then the sockets; then the doors.
+    let going_down = async {
+        interrupted().await;
+        tracing::info!("going down");
+        stop.cancel();
+        runs.close();
+        if tokio::time::timeout(GOODBYE, runs.wait()).await.is_err() {
+            tracing::warn!("some runs did not end in time; they are marked interrupted at the next start");
         }
-        None => axum::serve(tcp, router).with_graceful_shutdown(going_down).await,
+        end.cancel();
+        sockets.close();
+        if tokio::time::timeout(GOODBYE, sockets.wait()).await.is_err() {
+            tracing::warn!("some devices did not hear that the server goes down");
+        }
+        Ok(())
     };
-    served.map_err(|error| error.to_string())?;
-    if tokio::time::timeout(GOODBYE, tasks.wait()).await.is_err() {
-        tracing::warn!("some runs did not end in time; they are marked interrupted at the next start");
-    }
+    tokio::try_join!(served, going_down).map_err(|error| error.to_string())?;
     drop(alive);
     Ok(())
 }
@@ -124,19 +147,20 @@ async fn provider(options: &Serve, clock: Clock) -> Result<Arc<dyn Provider>, St
     source.provider(&options.provider, place, &Settings::default()).await.map_err(|error| error.message)
 }
 
-/// Ends what earlier processes left behind, and goes on saying that this one lives.
+/// Ends what earlier processes left behind; then goes on saying that this one lives, and hears who is no longer welcome.
 #[expect(clippy::disallowed_methods, reason = "the server spawns; the task ends with its handle")]
 async fn keep_alive(
     options: &Serve,
     ledger: SharedLedger,
+    connections: Arc<Connections>,
     clock: Clock,
     replica: String,
 ) -> Result<AbortOnDropHandle<()>, String> {
     // With one process per database, whatever another one left is over; among several, only what has gone silent.
     let is_alone = options.bus == "local";
-    let now = clock();
-    let dead_before = if is_alone { now } else { UnixMs(now.0 - DEAD_AFTER_MS) };
-    let left = ledger.keep_alive(&replica, now, dead_before).await.map_err(|error| error.to_string())?;
+    let mut heard_at = clock();
+    let dead_before = if is_alone { heard_at } else { UnixMs(heard_at.0 - DEAD_AFTER_MS) };
+    let left = ledger.keep_alive(&replica, heard_at, dead_before).await.map_err(|error| error.to_string())?;
     if left > 0 {
         tracing::warn!(calls = left, "calls were under way when a server ended; they are unknown until reported");
     }
@@ -147,6 +171,16 @@ async fn keep_alive(
             let now = clock();
             if let Err(error) = ledger.keep_alive(&replica, now, UnixMs(now.0 - DEAD_AFTER_MS)).await {
                 tracing::error!(%error, "the ledger could not be told that this process lives");
+            }
+            // Clocks of several machines differ a little; hearing of a revocation twice does no harm.
+            match ledger.revoked_since(UnixMs(heard_at.0 - DEAD_AFTER_MS)).await {
+                Ok(revoked) => {
+                    heard_at = now;
+                    for (user, at) in revoked {
+                        connections.revoke(&user, at);
+                    }
+                }
+                Err(error) => tracing::error!(%error, "the ledger could not say whose token was revoked"),
             }
         }
     })))
@@ -160,6 +194,21 @@ fn secret(variable: &str) -> Result<Vec<u8>, String> {
             let mut bytes = vec![0; SHORTEST_SECRET];
             getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
             Ok(bytes)
+        }
+    }
+}
+
+/// As many open files as the operator allows: each device is one.
+fn raise_file_limit() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        if limit.current != limit.maximum {
+            limit.current = limit.maximum;
+            if let Err(error) = setrlimit(Resource::Nofile, limit) {
+                tracing::warn!(%error, "the limit of open files could not be raised");
+            }
         }
     }
 }

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -15,11 +14,15 @@ use crate::link::wire::{CallError, CallRequest, CallResult, FromServer, OfferedT
 
 use super::bus::{Bus, News, Question, Reply};
 use super::connection::{Connection, Connections, Device, Woken};
-use super::ledger::{Begun, CallStatus, Ended, LedgerError, NewAttempt, NewResult, Recorded, SharedLedger};
+use super::ledger::{self, Begun, CallStatus, Ended, LedgerError, NewAttempt, NewResult, Recorded, SharedLedger};
 use super::metrics::Metrics;
 
 /// A desktop must not begin this close to the end of the wait.
 const MARGIN: Duration = Duration::from_secs(5);
+/// How often a connection that another process holds is asked after while a call is out on it. That process may have died.
+const ASK_AFTER: Duration = Duration::from_secs(3);
+/// What is kept of a device's words about a failure, in bytes.
+const ERROR_BYTES: usize = 4 << 10;
 
 /// The calls of a server.
 pub(super) struct Calls {
@@ -130,7 +133,7 @@ impl Calls {
             arguments_hash: hash,
             requires_confirmation: tool.requires_confirmation,
             execution_timeout_ms: tool.timeout_ms,
-            expires_at: rfc3339(self.expiry(now, Duration::from_millis(tool.timeout_ms))),
+            expires_at: ledger::rfc3339(self.expiry(now, Duration::from_millis(tool.timeout_ms))),
         });
         let call = Dispatched {
             calls: self,
@@ -150,6 +153,7 @@ impl Calls {
                 Ok(Woken::Lost) | Err(_) => call.lost().await,
             },
             () = cancel.cancelled() => call.cancelled().await,
+            () = self.gone_elsewhere(&device, &found) => call.lost().await,
             () = tokio::time::sleep(self.wait) => call.timed_out().await,
         }
     }
@@ -177,6 +181,26 @@ impl Calls {
         }
     }
 
+    /// Returns when the connection that another process held is there no more. One that is here ends in the table.
+    async fn gone_elsewhere(&self, device: &Device, found: &Found) {
+        if found.here.is_some() {
+            return std::future::pending().await;
+        }
+        let mut unanswered = 0;
+        while unanswered < 2 {
+            tokio::time::sleep(ASK_AFTER).await;
+            match self.bus.ask(device, Question::Describe).await {
+                Ok(Some(Reply::Device { connection_id, .. })) if connection_id == found.connection_id => unanswered = 0,
+                Ok(Some(Reply::Device { .. } | Reply::Sent | Reply::Gone)) => return,
+                // Once may be a busy moment.
+                Ok(None) => unanswered += 1,
+                Err(fault) => {
+                    tracing::warn!(error = %fault, "the bus; the time-out ends the call if nothing else does");
+                }
+            }
+        }
+    }
+
     async fn dispatch(&self, device: &Device, found: &Found, request: Box<CallRequest>) -> bool {
         if let Some(here) = &found.here {
             return here.send(FromServer::Request(request));
@@ -200,7 +224,12 @@ impl Calls {
     /// Takes a device's result in: written, then whoever waits is woken. True when it may be acknowledged.
     pub(super) async fn take_result(&self, device: &Device, result: CallResult) -> Result<bool, LedgerError> {
         let tool_call_id = result.tool_call_id.clone();
-        let ended = Ended { status: result.status.into(), output: result.output, error: result.error };
+        let error = result.error.map(|CallError { mut code, mut message }| {
+            code.truncate(code.floor_char_boundary(ERROR_BYTES));
+            message.truncate(message.floor_char_boundary(ERROR_BYTES));
+            CallError { code, message }
+        });
+        let ended = Ended { status: result.status.into(), output: result.output, error };
         let recorded = self
             .ledger
             .record_result(NewResult {
@@ -256,36 +285,44 @@ struct Dispatched<'a> {
 }
 
 impl Dispatched<'_> {
-    async fn give_up(&self, status: CallStatus, code: &str) {
+    /// Gives the call up and says why, unless its result came at this very moment.
+    async fn give_up(&self, status: CallStatus, why: CallError) -> Result<Value, CallError> {
         let now = (self.calls.clock)();
-        if let Err(fault) = self.calls.ledger.give_up(self.tool_call_id, self.execution_id, status, code, now).await {
-            // The row still reads `dispatched`: the next start, or the device's report, puts that right.
-            tracing::error!(error = %fault, call = self.tool_call_id, "a call could not be given up");
+        match self.calls.ledger.give_up(self.tool_call_id, self.execution_id, status, &why.code, now).await {
+            Ok(true) => Err(why),
+            Ok(false) => self.read().await,
+            Err(fault) => {
+                // The row still reads `dispatched`: the next start, or the device's report, puts that right.
+                tracing::error!(error = %fault, call = self.tool_call_id, "a call could not be given up");
+                Err(why)
+            }
         }
     }
 
     async fn lost(&self) -> Result<Value, CallError> {
-        self.give_up(CallStatus::Unknown, "RESULT_UNKNOWN").await;
-        Err(error(
-            "RESULT_UNKNOWN",
-            "The connection to the person's computer was lost; whether the call ran is not known. Do not repeat it by \
-             yourself.",
-        ))
+        let words = "The connection to the person's computer was lost; whether the call ran is not known. Do not repeat \
+                     it by yourself.";
+        self.give_up(CallStatus::Unknown, error("RESULT_UNKNOWN", words)).await
     }
 
     async fn timed_out(&self) -> Result<Value, CallError> {
-        self.give_up(CallStatus::TimedOut, "TIMED_OUT").await;
-        self.calls.take_back(self.device, self.tool_call_id, "TIMED_OUT").await;
-        Err(error("TIMED_OUT", "The person's computer did not answer in time."))
+        let why = error("TIMED_OUT", "The person's computer did not answer in time.");
+        let given_up = self.give_up(CallStatus::TimedOut, why).await;
+        if given_up.is_err() {
+            self.calls.take_back(self.device, self.tool_call_id, "TIMED_OUT").await;
+        }
+        given_up
     }
 
     async fn cancelled(&self) -> Result<Value, CallError> {
-        self.give_up(CallStatus::Unknown, "RUN_CANCELLED").await;
-        self.calls.take_back(self.device, self.tool_call_id, "RUN_CANCELLED").await;
-        Err(error("RUN_CANCELLED", "The turn was stopped."))
+        let given_up = self.give_up(CallStatus::Unknown, error("RUN_CANCELLED", "The turn was stopped.")).await;
+        if given_up.is_err() {
+            self.calls.take_back(self.device, self.tool_call_id, "RUN_CANCELLED").await;
+        }
+        given_up
     }
 
-    /// The result that another process wrote.
+    /// The result as the ledger has it.
     async fn read(&self) -> Result<Value, CallError> {
         match self.calls.ledger.call(&self.device.user, self.tool_call_id).await? {
             Some(call) => outcome(Ended { status: call.status, output: call.output, error: call.error }),
@@ -316,9 +353,4 @@ impl From<LedgerError> for CallError {
 /// A new id; later ones sort after earlier ones.
 pub(super) fn unique() -> String {
     uuid::Uuid::now_v7().to_string()
-}
-
-/// The time as the wire has it.
-pub(super) fn rfc3339(at: UnixMs) -> String {
-    Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
 }

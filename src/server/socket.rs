@@ -6,13 +6,15 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message as Frames, WebSocket};
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::link::wire::{
     self, CloseCode, FromDesktop, FromServer, Heard, PROTOCOL_VERSION, ProtocolError, Reading, Register, Registered,
 };
 
-use super::connection::{Connection, Device, Outlet};
-use super::service::{Calls, rfc3339, unique};
+use super::connection::{Admitted, Connection, Device, Outlet};
+use super::ledger::rfc3339;
+use super::service::{Calls, unique};
 
 /// How long a new connection may take to say who it is.
 const REGISTER_WAIT: Duration = Duration::from_secs(10);
@@ -20,6 +22,10 @@ const REGISTER_WAIT: Duration = Duration::from_secs(10);
 const WRITE_WAIT: Duration = Duration::from_secs(20);
 /// Frames of one device that make no sense before its connection is given up.
 const MOST_FAULTS: u32 = 16;
+/// Pings between two messages before it is a flood.
+const MOST_PINGS: u32 = 100;
+/// Tools that one device may offer.
+const MOST_TOOLS: usize = 64;
 
 /// How a connection is kept alive.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +42,14 @@ struct Line {
     sequence: u64,
     heard: Heard,
     faults: u32,
+    /// Since the last message.
+    pings: u32,
+}
+
+/// A message that was understood.
+struct Received {
+    event_id: String,
+    message: FromDesktop,
 }
 
 /// Why a conversation is over.
@@ -46,29 +60,33 @@ enum Over {
     Gone,
 }
 
-/// Serves a connection from the first frame to the last. `admitted` is the ticket's device, or why it is not let in.
-pub(super) async fn serve(socket: WebSocket, admitted: Result<Device, CloseCode>, calls: Arc<Calls>, pace: Pace) {
-    let mut line = Line { socket, sequence: 0, heard: Heard::default(), faults: 0 };
-    let device = match admitted {
-        Ok(device) => device,
-        Err(code) => {
+/// Serves a connection from the first frame to the last. `admitted` is whom the ticket lets in, or why it does not; `end` is
+/// cancelled when the server goes down.
+pub(super) async fn serve(
+    socket: WebSocket,
+    admitted: Result<Admitted, CloseCode>,
+    calls: Arc<Calls>,
+    pace: Pace,
+    end: CancellationToken,
+) {
+    let mut line = Line { socket, sequence: 0, heard: Heard::default(), faults: 0, pings: 0 };
+    let registered = match admitted {
+        Ok(admitted) => tokio::select! {
+            registered = line.register(&admitted.device) => registered.map(|()| admitted),
+            () = end.cancelled() => Err(Over::Close(CloseCode::GoingAway)),
+            () = tokio::time::sleep(REGISTER_WAIT) => Err(Over::Close(CloseCode::BadProtocol)),
+        },
+        Err(code) => Err(Over::Close(code)),
+    };
+    let admitted = match registered {
+        Ok(admitted) => admitted,
+        Err(Over::Gone) => return,
+        Err(Over::Close(code)) => {
             calls.metrics.connection_refused();
             return line.close(code).await;
         }
     };
-    match tokio::time::timeout(REGISTER_WAIT, line.register(&device)).await {
-        Ok(Ok(())) => {}
-        Ok(Err(Over::Gone)) => return,
-        Ok(Err(Over::Close(code))) => {
-            calls.metrics.connection_refused();
-            return line.close(code).await;
-        }
-        Err(_) => {
-            calls.metrics.connection_refused();
-            return line.close(CloseCode::BadProtocol).await;
-        }
-    }
-    let (connection, outlet) = Connection::new(unique(), device);
+    let (connection, outlet) = Connection::new(unique(), admitted);
     let welcome = Registered {
         connection_id: connection.id.clone(),
         server_time: rfc3339((calls.clock)()),
@@ -79,7 +97,7 @@ pub(super) async fn serve(socket: WebSocket, admitted: Result<Device, CloseCode>
     // Registered before it is welcomed: what it says next finds it in the table.
     calls.connected(Arc::clone(&connection)).await;
     let over = match line.send(FromServer::Registered(welcome)).await {
-        Ok(()) => line.talk(&connection, outlet, &calls, pace).await,
+        Ok(()) => line.talk(&connection, outlet, &calls, pace, &end).await,
         Err(over) => over,
     };
     calls.disconnected(&connection).await;
@@ -97,13 +115,11 @@ async fn closing(closing: &mut watch::Receiver<Option<CloseCode>>) -> Option<Clo
 impl Line {
     /// The first frame says who it is, and it must be the ticket's device.
     async fn register(&mut self, device: &Device) -> Result<(), Over> {
-        let FromDesktop::Register(Register { device_id, protocol_version, .. }) = self.receive().await?.ok_or(
-            // Something that is not understood is not the first message that there must be.
-            Over::Close(CloseCode::BadProtocol),
-        )?
-        else {
+        // Something that is not understood is not the first message that there must be.
+        let Some(Received { message: FromDesktop::Register(register), .. }) = self.receive().await? else {
             return Err(Over::Close(CloseCode::BadProtocol));
         };
+        let Register { device_id, protocol_version, .. } = register;
         if protocol_version != PROTOCOL_VERSION {
             return Err(Over::Close(CloseCode::BadProtocol));
         }
@@ -113,17 +129,26 @@ impl Line {
         Ok(())
     }
 
-    async fn talk(&mut self, connection: &Connection, mut outlet: Outlet, calls: &Calls, pace: Pace) -> Over {
+    async fn talk(
+        &mut self,
+        connection: &Connection,
+        mut outlet: Outlet,
+        calls: &Calls,
+        pace: Pace,
+        end: &CancellationToken,
+    ) -> Over {
         let mut silent_at = Instant::now() + pace.silence;
         loop {
             let step = tokio::select! {
                 biased;
                 code = closing(&mut outlet.closing) => return code.map_or(Over::Gone, Over::Close),
+                // Before the end: calls that are taken back as the server goes down are told so.
                 Some(message) = outlet.outbox.recv() => self.send(message).await,
+                () = end.cancelled() => return Over::Close(CloseCode::GoingAway),
                 received = self.receive() => {
                     silent_at = Instant::now() + pace.silence;
                     match received {
-                        Ok(Some(message)) => self.answer(message, connection, calls).await,
+                        Ok(Some(received)) => self.answer(received, connection, calls).await,
                         Ok(None) => Ok(()),
                         Err(over) => Err(over),
                     }
@@ -136,9 +161,14 @@ impl Line {
         }
     }
 
-    async fn answer(&mut self, message: FromDesktop, connection: &Connection, calls: &Calls) -> Result<(), Over> {
+    async fn answer(&mut self, received: Received, connection: &Connection, calls: &Calls) -> Result<(), Over> {
+        let Received { event_id, message } = received;
         match message {
             FromDesktop::Register(_) => Err(Over::Close(CloseCode::BadProtocol)),
+            FromDesktop::Tools { tools } if tools.len() > MOST_TOOLS => {
+                let words = format!("A device offers at most {MOST_TOOLS} tools; this list is not taken.");
+                self.object("TOO_MANY_TOOLS", &words, event_id).await
+            }
             FromDesktop::Tools { tools } => {
                 connection.offer(tools);
                 Ok(())
@@ -147,11 +177,7 @@ impl Line {
                 let tool_call_id = result.tool_call_id.clone();
                 match calls.take_result(&connection.device, result).await {
                     Ok(true) => self.send(FromServer::Ack { tool_call_id }).await,
-                    Ok(false) => {
-                        let message = "There is no such call of this device.".to_owned();
-                        let error = ProtocolError { code: "CALL_NOT_KNOWN".into(), message, ref_event_id: None };
-                        self.send(FromServer::ProtocolError(error)).await
-                    }
+                    Ok(false) => self.object("CALL_NOT_KNOWN", "There is no such call of this device.", event_id).await,
                     Err(error) => {
                         // Without an acknowledgement the device keeps the result and sends it again.
                         tracing::error!(%error, call = tool_call_id, "a result could not be recorded");
@@ -167,13 +193,25 @@ impl Line {
         }
     }
 
+    /// Answers a message that is understood and cannot be taken.
+    async fn object(&mut self, code: &str, message: &str, ref_event_id: String) -> Result<(), Over> {
+        let error = ProtocolError { code: code.into(), message: message.into(), ref_event_id: Some(ref_event_id) };
+        self.send(FromServer::ProtocolError(error)).await
+    }
+
     /// The next message; `None` for one that was not understood and has been answered.
-    async fn receive(&mut self) -> Result<Option<FromDesktop>, Over> {
+    async fn receive(&mut self) -> Result<Option<Received>, Over> {
         loop {
             let text = match self.socket.recv().await {
                 Some(Ok(Frames::Text(text))) => text,
-                Some(Ok(Frames::Ping(_) | Frames::Pong(_))) => continue,
-                Some(Ok(Frames::Binary(_))) => return Err(Over::Close(CloseCode::BadProtocol)),
+                Some(Ok(Frames::Ping(_) | Frames::Pong(_))) if self.pings < MOST_PINGS => {
+                    self.pings += 1;
+                    continue;
+                }
+                // A flood, or no text.
+                Some(Ok(Frames::Ping(_) | Frames::Pong(_) | Frames::Binary(_))) => {
+                    return Err(Over::Close(CloseCode::BadProtocol));
+                }
                 Some(Ok(Frames::Close(_))) | None => return Err(Over::Gone),
                 Some(Err(error)) => {
                     tracing::debug!(%error, "a connection broke");
@@ -188,11 +226,12 @@ impl Line {
                 Reading::Message(frame) => frame.sequence,
                 Reading::Unfit { sequence, .. } => *sequence,
             };
+            self.pings = 0;
             if !self.heard.rises(sequence) {
                 return Err(Over::Close(CloseCode::BadProtocol));
             }
             return match reading {
-                Reading::Message(frame) => Ok(Some(frame.body)),
+                Reading::Message(frame) => Ok(Some(Received { event_id: frame.event_id, message: frame.body })),
                 Reading::Unfit { error, .. } => {
                     self.faults += 1;
                     if self.faults > MOST_FAULTS {
@@ -221,6 +260,7 @@ impl Line {
 
     async fn close(mut self, code: CloseCode) {
         let reason = match code {
+            CloseCode::GoingAway => "the server goes down",
             CloseCode::BadProtocol => "bad protocol",
             CloseCode::BadTicket => "ticket bad, expired or used",
             CloseCode::Forbidden => "origin or device not allowed",

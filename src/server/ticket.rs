@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ir::UnixMs;
 
-use super::connection::Device;
+use super::connection::{Admitted, Device};
 use super::ledger::{Ledger, LedgerError};
 
 /// How long a ticket counts, in seconds.
@@ -24,6 +24,8 @@ struct Claims {
     device_id: String,
     jti: String,
     purpose: String,
+    /// Milliseconds since the Unix epoch: a revocation is told from the token that replaced it within a second.
+    issued_at_ms: i64,
     /// Seconds since the Unix epoch.
     exp: i64,
 }
@@ -54,13 +56,19 @@ impl Tickets {
             device_id: device.id.clone(),
             jti,
             purpose: PURPOSE.to_owned(),
+            issued_at_ms: now.0,
             exp: now.0 / 1000 + TICKET_SECONDS,
         };
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.sign)
     }
 
-    /// Uses a ticket up: whose device it lets in.
-    pub(super) async fn consume(&self, ticket: &str, ledger: &dyn Ledger, now: UnixMs) -> Result<Device, TicketError> {
+    /// Uses a ticket up: whom it lets in.
+    pub(super) async fn consume(
+        &self,
+        ticket: &str,
+        ledger: &dyn Ledger,
+        now: UnixMs,
+    ) -> Result<Admitted, TicketError> {
         let mut validation = Validation::new(Algorithm::HS256);
         // The time comes in as a value, so it is compared below.
         validation.validate_exp = false;
@@ -77,7 +85,11 @@ impl Tickets {
         if !ledger.use_ticket(&claims.jti, expires_at, now).await? {
             return Err(TicketError::Refused);
         }
-        Ok(Device { user: claims.sub, id: claims.device_id })
+        let issued_at = UnixMs(claims.issued_at_ms);
+        if ledger.revoked_since(issued_at).await?.iter().any(|(user, _)| *user == claims.sub) {
+            return Err(TicketError::Refused);
+        }
+        Ok(Admitted { device: Device { user: claims.sub, id: claims.device_id }, issued_at })
     }
 }
 
@@ -103,7 +115,7 @@ mod tests {
         Device { user: "ann".into(), id: "laptop".into() }
     }
 
-    async fn consume(ticket: &str, now: UnixMs) -> Result<Device, TicketError> {
+    async fn consume(ticket: &str, now: UnixMs) -> Result<Admitted, TicketError> {
         let folder = tempfile::tempdir().unwrap();
         let address = format!("sqlite:{}", folder.path().join("ledger.db").display());
         let ledger = ledger::open(&address).await.unwrap();
@@ -117,7 +129,8 @@ mod tests {
         let ledger = ledger::open(&address).await.unwrap();
         let tickets = Tickets::new(b"secret");
         let ticket = tickets.issue(&device(), "j1".into(), NOW).unwrap();
-        assert_eq!(tickets.consume(&ticket, ledger.as_ref(), NOW).await.unwrap(), device());
+        let admitted = Admitted { device: device(), issued_at: NOW };
+        assert_eq!(tickets.consume(&ticket, ledger.as_ref(), NOW).await.unwrap(), admitted);
         assert!(matches!(tickets.consume(&ticket, ledger.as_ref(), NOW).await, Err(TicketError::Refused)));
     }
 

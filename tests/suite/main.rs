@@ -18,6 +18,8 @@ mod cli;
 mod command;
 #[cfg(target_os = "linux")]
 mod confinement;
+#[cfg(all(unix, feature = "server"))]
+mod device_link;
 mod disk;
 mod failover;
 mod gate;

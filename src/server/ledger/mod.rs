@@ -22,7 +22,7 @@ pub type SharedLedger = Arc<dyn Ledger>;
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, LedgerError>>;
 
 /// Why the ledger could not do it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum LedgerError {
     /// The database is not there, or does not do as it is told.
     #[error("the database does not answer as it should: {detail}. Check that it runs, has room and may be written.")]
@@ -133,9 +133,11 @@ pub struct ThreadRow {
     /// The thread that it branches from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_thread_id: Option<String>,
-    /// When it began, Unix milliseconds.
+    /// When it began.
+    #[serde(serialize_with = "write_time")]
     pub created_at: UnixMs,
-    /// When something was last said, Unix milliseconds.
+    /// When something was last said.
+    #[serde(serialize_with = "write_time")]
     pub updated_at: UnixMs,
 }
 
@@ -355,7 +357,7 @@ pub enum Recorded {
     Written,
     /// The call had ended for good before: acknowledged and ignored.
     AlreadyFinal,
-    /// This user's device was never sent such a call.
+    /// This user's device was never sent such a call, or not in that dispatch.
     NotKnown,
 }
 
@@ -389,10 +391,11 @@ pub struct ExecutionView {
     pub status: CallStatus,
     /// Over which connection.
     pub connection_id: String,
-    /// Unix milliseconds.
+    /// RFC 3339 where it is written out, like all times of a thread.
+    #[serde(serialize_with = "write_time")]
     pub started_at: UnixMs,
-    /// Unix milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// When its result came, or it was given up.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "write_time_if_any")]
     pub ended_at: Option<UnixMs>,
 }
 
@@ -409,6 +412,9 @@ pub trait Ledger: Send + Sync {
 
     /// The user of a token that still counts, by the token's hash.
     fn user_of_token<'a>(&'a self, hash: &'a str) -> Answer<'a, Option<String>>;
+
+    /// Users whose token was revoked at or after a moment, with when.
+    fn revoked_since(&self, since: UnixMs) -> Answer<'_, Vec<(String, UnixMs)>>;
 
     /// Uses a ticket up; false when it was used before. Forgets those that have expired.
     fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, bool>;
@@ -443,10 +449,11 @@ pub trait Ledger: Send + Sync {
     /// Writes a call and its dispatch down, or says why it is not sent.
     fn begin_attempt(&self, attempt: NewAttempt) -> Answer<'_, Begun>;
 
-    /// Writes a device's result down.
+    /// Writes a device's result down. Dispatches of the call that are still out end with it: the device answers one of them.
     fn record_result(&self, result: NewResult) -> Answer<'_, Recorded>;
 
-    /// Gives a dispatch up: its call becomes `status` (`timed_out` or `unknown`) unless it has ended for good.
+    /// Gives a dispatch up: it and its call become `status` (`timed_out` or `unknown`); false when the call has ended for
+    /// good meanwhile.
     fn give_up<'a>(
         &'a self,
         tool_call_id: &'a str,
@@ -454,7 +461,7 @@ pub trait Ledger: Send + Sync {
         status: CallStatus,
         code: &'a str,
         now: UnixMs,
-    ) -> Answer<'a, ()>;
+    ) -> Answer<'a, bool>;
 
     /// A call with its dispatches.
     fn call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<CallView>>;
@@ -481,6 +488,9 @@ pub async fn open(address: &str) -> Result<SharedLedger, LedgerError> {
     let scheme = address.split_once(':').map_or("", |(scheme, _)| scheme);
     Err(LedgerError::Address { address: scheme.to_owned() })
 }
+
+/// The statuses that nothing replaces, for a query: [`CallStatus::is_final`].
+const FINAL: &str = "('succeeded', 'failed', 'rejected', 'cancelled')";
 
 /// What is known of a call before another dispatch of it.
 struct Known {
@@ -539,6 +549,21 @@ fn title_of(input: &str) -> String {
     title
 }
 
+/// A moment as RFC 3339, UTC.
+pub(in crate::server) fn rfc3339(at: UnixMs) -> String {
+    jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn write_time<S: serde::Serializer>(at: &UnixMs, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&rfc3339(*at))
+}
+
+#[expect(clippy::ref_option, reason = "serde passes references")]
+fn write_time_if_any<S: serde::Serializer>(at: &Option<UnixMs>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.map(rfc3339).serialize(serializer)
+}
+
 fn to_json(value: &impl Serialize) -> Result<String, LedgerError> {
     serde_json::to_string(value).map_err(broken)
 }
@@ -547,8 +572,21 @@ fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, LedgerErro
     serde_json::from_str(text).map_err(broken)
 }
 
-fn broken(error: impl std::fmt::Display) -> LedgerError {
-    LedgerError::Database { detail: error.to_string() }
+/// The database's words with their causes: the last of them is the one that helps.
+fn broken(error: impl std::error::Error) -> LedgerError {
+    let mut detail = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        detail.push_str(": ");
+        detail.push_str(&error.to_string());
+        cause = error.source();
+    }
+    LedgerError::Database { detail }
+}
+
+/// The tables are of a later version than this program.
+fn newer() -> LedgerError {
+    LedgerError::Database { detail: "it was written by a newer version of nod-server".into() }
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use crate::ir::{Message, UnixMs};
 use crate::link::wire::CallError;
 
 use super::{
-    Answer, Begun, CallStatus, CallView, Ended, ExecutionView, Known, Ledger, LedgerError, NewAttempt, NewResult,
-    NewTurn, Prepared, Recorded, RunStart, RunStatus, ThreadRow, ThreadView, TokenRow, TurnView, broken, from_json,
-    judge, title_of, to_json, with_new_ids,
+    Answer, Begun, CallStatus, CallView, Ended, ExecutionView, FINAL, Known, Ledger, LedgerError, NewAttempt,
+    NewResult, NewTurn, Prepared, Recorded, RunStart, RunStatus, ThreadRow, ThreadView, TokenRow, TurnView, broken,
+    from_json, judge, newer, title_of, to_json, with_new_ids,
 };
 
 /// Connections that one process holds at most.
@@ -51,7 +51,7 @@ impl PostgresLedger {
                 transaction.execute("INSERT INTO nod_format VALUES ($1)", &[&FORMAT]).await?;
             }
             Some(format) if format > FORMAT => {
-                return Err(broken("it was written by a newer version of nod-server"));
+                return Err(newer());
             }
             Some(_) => {}
         }
@@ -65,8 +65,7 @@ impl PostgresLedger {
 
 impl From<tokio_postgres::Error> for LedgerError {
     fn from(error: tokio_postgres::Error) -> Self {
-        let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-        Self::Database { detail: format!("{error}{source}") }
+        broken(error)
     }
 }
 
@@ -179,12 +178,16 @@ async fn thread_of(transaction: &Transaction<'_>, turn: &NewTurn) -> Result<Stri
         (None, Some(_)) => return Err(LedgerError::NotFound),
         (None, None) | (Some(_), Some(_)) => {}
     }
-    transaction
+    let is_new = transaction
         .execute(
-            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)",
+            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5) \
+             ON CONFLICT DO NOTHING",
             &[&turn.new_thread_id, &turn.user, &title_of(&turn.input.content), &turn.thread, &turn.now.0],
         )
         .await?;
+    if is_new == 0 {
+        return Err(LedgerError::NotFound);
+    }
     if let (Some(parent), Some(before)) = (&turn.thread, &turn.before_turn) {
         copy_before(transaction, parent, before, &turn.new_thread_id).await?;
     }
@@ -271,6 +274,16 @@ impl Ledger for PostgresLedger {
                 .query_opt("SELECT name FROM user_token WHERE hash = $1 AND revoked_at IS NULL", &[&hash])
                 .await?;
             Ok(row.map(|row| row.try_get(0)).transpose()?)
+        })
+    }
+
+    fn revoked_since(&self, since: UnixMs) -> Answer<'_, Vec<(String, UnixMs)>> {
+        Box::pin(async move {
+            let connection = self.connection().await?;
+            let statement =
+                connection.prepare_cached("SELECT name, revoked_at FROM user_token WHERE revoked_at >= $1").await?;
+            let rows = connection.query(&statement, &[&since.0]).await?;
+            rows.iter().map(|row| Ok((row.try_get(0)?, at(row, "revoked_at")?))).collect()
         })
     }
 
@@ -486,10 +499,14 @@ impl Ledger for PostgresLedger {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let statement = transaction
-                .prepare_cached("SELECT status FROM tool_call WHERE id = $1 AND owner = $2 AND device = $3 FOR UPDATE")
+                .prepare_cached(
+                    "SELECT status FROM tool_call WHERE id = $1 AND owner = $2 AND device = $3 AND EXISTS \
+                     (SELECT 1 FROM tool_execution WHERE call = $1 AND tool_execution.id = $4) FOR UPDATE",
+                )
                 .await?;
-            let found =
-                transaction.query_opt(&statement, &[&result.tool_call_id, &result.user, &result.device_id]).await?;
+            let found = transaction
+                .query_opt(&statement, &[&result.tool_call_id, &result.user, &result.device_id, &result.execution_id])
+                .await?;
             let Some(row) = found else { return Ok(Recorded::NotKnown) };
             if CallStatus::from_name(row.try_get(0)?)?.is_final() {
                 return Ok(Recorded::AlreadyFinal);
@@ -516,7 +533,10 @@ impl Ledger for PostgresLedger {
                 )
                 .await?;
             let statement = transaction
-                .prepare_cached("UPDATE tool_execution SET status = $3, ended_at = $4 WHERE id = $1 AND call = $2")
+                .prepare_cached(
+                    "UPDATE tool_execution SET status = $3, ended_at = $4 \
+                     WHERE call = $2 AND (id = $1 OR status = 'dispatched')",
+                )
                 .await?;
             transaction
                 .execute(&statement, &[&result.execution_id, &result.tool_call_id, &status.as_str(), &result.now.0])
@@ -533,26 +553,28 @@ impl Ledger for PostgresLedger {
         status: CallStatus,
         code: &'a str,
         now: UnixMs,
-    ) -> Answer<'a, ()> {
+    ) -> Answer<'a, bool> {
         Box::pin(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
+            // The call's row first, as everywhere: two that work on one call wait for each other in the same order.
             let given_up = transaction
                 .execute(
-                    "UPDATE tool_call SET status = $2, error_code = $3, error_message = '', updated_at = $4 \
-                     WHERE id = $1 AND status IN ('created', 'dispatched')",
+                    &format!(
+                        "UPDATE tool_call SET status = $2, error_code = $3, error_message = '', updated_at = $4 \
+                         WHERE id = $1 AND status NOT IN {FINAL}"
+                    ),
                     &[&tool_call_id, &status.as_str(), &code, &now.0],
                 )
                 .await?;
-            if given_up > 0 {
-                transaction
-                    .execute(
-                        "UPDATE tool_execution SET status = $2, ended_at = $3 WHERE id = $1",
-                        &[&execution_id, &status.as_str(), &now.0],
-                    )
-                    .await?;
-            }
-            Ok(transaction.commit().await?)
+            transaction
+                .execute(
+                    "UPDATE tool_execution SET status = $2, ended_at = $3 WHERE id = $1 AND status = 'dispatched'",
+                    &[&execution_id, &status.as_str(), &now.0],
+                )
+                .await?;
+            transaction.commit().await?;
+            Ok(given_up > 0)
         })
     }
 

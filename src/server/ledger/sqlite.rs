@@ -15,9 +15,9 @@ use crate::ir::{Message, UnixMs};
 use crate::link::wire::CallError;
 
 use super::{
-    Answer, Begun, CallStatus, CallView, Ended, ExecutionView, Known, Ledger, LedgerError, NewAttempt, NewResult,
-    NewTurn, Prepared, Recorded, RunStart, RunStatus, ThreadRow, ThreadView, TokenRow, TurnView, broken, from_json,
-    judge, title_of, to_json, with_new_ids,
+    Answer, Begun, CallStatus, CallView, Ended, ExecutionView, FINAL, Known, Ledger, LedgerError, NewAttempt,
+    NewResult, NewTurn, Prepared, Recorded, RunStart, RunStatus, ThreadRow, ThreadView, TokenRow, TurnView, broken,
+    from_json, judge, newer, title_of, to_json, with_new_ids,
 };
 
 /// Changes that may wait in front of the thread.
@@ -64,7 +64,7 @@ impl SqliteLedger {
                 let value = in_savepoint(connection, job);
                 Box::new(move |kept| {
                     // Whoever asked may have gone away; what was kept is kept.
-                    reply.send(kept.map_err(broken).and(value)).ok();
+                    reply.send(kept.map_err(LedgerError::clone).and(value)).ok();
                 })
             });
             self.jobs.send(job).await.map_err(|_closed| gone())?;
@@ -81,7 +81,7 @@ fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if found > FORMAT {
-        return Err(broken("it was written by a newer version of nod-server"));
+        return Err(newer());
     }
     if found == 0 {
         transaction.execute_batch(include_str!("schema.sql"))?;
@@ -227,11 +227,15 @@ fn thread_of(connection: &Connection, turn: &NewTurn) -> Result<String, LedgerEr
         (None, Some(_)) => return Err(LedgerError::NotFound),
         (None, None) | (Some(_), Some(_)) => {}
     }
-    connection
+    let is_new = connection
         .prepare_cached(
-            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5) \
+             ON CONFLICT DO NOTHING",
         )?
         .execute(params![turn.new_thread_id, turn.user, title_of(&turn.input.content), turn.thread, turn.now.0])?;
+    if is_new == 0 {
+        return Err(LedgerError::NotFound);
+    }
     if let (Some(parent), Some(before)) = (&turn.thread, &turn.before_turn) {
         copy_before(connection, parent, before, &turn.new_thread_id)?;
     }
@@ -332,8 +336,11 @@ fn attempt(connection: &Connection, new: &NewAttempt) -> Result<Begun, LedgerErr
 
 fn record(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
     let status: Option<String> = connection
-        .prepare_cached("SELECT status FROM tool_call WHERE id = ?1 AND owner = ?2 AND device = ?3")?
-        .query_row([&result.tool_call_id, &result.user, &result.device_id], |row| row.get(0))
+        .prepare_cached(
+            "SELECT tool_call.status FROM tool_call JOIN tool_execution ON tool_execution.call = tool_call.id \
+             WHERE tool_call.id = ?1 AND owner = ?2 AND device = ?3 AND tool_execution.id = ?4",
+        )?
+        .query_row([&result.tool_call_id, &result.user, &result.device_id, &result.execution_id], |row| row.get(0))
         .optional()?;
     let Some(status) = status else { return Ok(Recorded::NotKnown) };
     if CallStatus::from_name(&status)?.is_final() {
@@ -354,7 +361,10 @@ fn record(connection: &Connection, result: &NewResult) -> Result<Recorded, Ledge
             result.now.0
         ])?;
     connection
-        .prepare_cached("UPDATE tool_execution SET status = ?3, ended_at = ?4 WHERE id = ?1 AND call = ?2")?
+        .prepare_cached(
+            "UPDATE tool_execution SET status = ?3, ended_at = ?4 \
+             WHERE call = ?2 AND (id = ?1 OR status = 'dispatched')",
+        )?
         .execute(params![result.execution_id, result.tool_call_id, status.as_str(), result.now.0])?;
     Ok(Recorded::Written)
 }
@@ -429,6 +439,15 @@ impl Ledger for SqliteLedger {
                 .prepare_cached("SELECT name FROM user_token WHERE hash = ?1 AND revoked_at IS NULL")?
                 .query_row([hash], |row| row.get(0))
                 .optional()?)
+        })
+    }
+
+    fn revoked_since(&self, since: UnixMs) -> Answer<'_, Vec<(String, UnixMs)>> {
+        self.run(move |connection| {
+            Ok(connection
+                .prepare_cached("SELECT name, revoked_at FROM user_token WHERE revoked_at >= ?1")?
+                .query_map([since.0], |row| Ok((row.get(0)?, at(row, "revoked_at")?)))?
+                .collect::<Result<_, _>>()?)
         })
     }
 
@@ -565,21 +584,21 @@ impl Ledger for SqliteLedger {
         status: CallStatus,
         code: &'a str,
         now: UnixMs,
-    ) -> Answer<'a, ()> {
+    ) -> Answer<'a, bool> {
         let (call, execution, code) = (tool_call_id.to_owned(), execution_id.to_owned(), code.to_owned());
         self.run(move |connection| {
-            let given_up = connection
+            connection
                 .prepare_cached(
-                    "UPDATE tool_call SET status = ?2, error_code = ?3, error_message = '', updated_at = ?4 \
-                     WHERE id = ?1 AND status IN ('created', 'dispatched')",
+                    "UPDATE tool_execution SET status = ?2, ended_at = ?3 WHERE id = ?1 AND status = 'dispatched'",
                 )?
+                .execute(params![execution, status.as_str(), now.0])?;
+            let given_up = connection
+                .prepare_cached(&format!(
+                    "UPDATE tool_call SET status = ?2, error_code = ?3, error_message = '', updated_at = ?4 \
+                     WHERE id = ?1 AND status NOT IN {FINAL}"
+                ))?
                 .execute(params![call, status.as_str(), code, now.0])?;
-            if given_up > 0 {
-                connection
-                    .prepare_cached("UPDATE tool_execution SET status = ?2, ended_at = ?3 WHERE id = ?1")?
-                    .execute(params![execution, status.as_str(), now.0])?;
-            }
-            Ok(())
+            Ok(given_up > 0)
         })
     }
 

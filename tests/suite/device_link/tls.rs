@@ -1,0 +1,99 @@
+//! The server with a certificate of its own: HTTPS and WSS, and nothing below.
+#![expect(clippy::disallowed_methods, reason = "a test writes its certificate and has a client of its own")]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::CertificateDer;
+use serde_json::{Value, json};
+use tokio_tungstenite::Connector;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::operator::Operator;
+
+#[tokio::test]
+async fn with_a_certificate_everything_goes_over_tls() {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority_params = CertificateParams::new(Vec::new()).unwrap();
+    authority_params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = authority_params.self_signed(&authority_key).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &Issuer::from_params(&authority_params, &authority_key)).unwrap();
+
+    let folder = tempfile::tempdir().unwrap();
+    let (chain, private) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    std::fs::write(&chain, certificate.pem()).unwrap();
+    std::fs::write(&private, key.serialize_pem()).unwrap();
+    let operator = Operator::new();
+    let token = operator.token("ann");
+    let server = operator.serve(&["--tls-cert", chain.to_str().unwrap(), "--tls-key", private.to_str().unwrap()]);
+    assert!(server.url.starts_with("https://"), "{}", server.url);
+
+    // Somebody who connects and says nothing holds nobody else up.
+    let _mute = TcpStream::connect(server.address).unwrap();
+
+    let root = reqwest::Certificate::from_pem(authority.pem().as_bytes()).unwrap();
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let http = reqwest::Client::builder().no_proxy().tls_certs_only([root]).build().unwrap();
+    assert_eq!(http.get(format!("{}/healthz", server.url)).send().await.unwrap().text().await.unwrap(), "ok");
+    let answer = http
+        .post(format!("{}/api/desktop/connection-ticket", server.url))
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json")
+        .body(json!({"device_id": "laptop"}).to_string())
+        .send()
+        .await
+        .unwrap();
+    let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from(authority.der().to_vec())).unwrap();
+    let config = rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let address = format!("wss://{}/api/desktop/ws?ticket={}", server.address, answer["ticket"].as_str().unwrap());
+    let connector = Connector::Rustls(Arc::new(config));
+    let (mut socket, _) =
+        tokio_tungstenite::connect_async_tls_with_config(address, None, true, Some(connector)).await.unwrap();
+    let registration = json!({
+        "type": "device.register", "event_id": "e", "sequence": 1, "device_id": "laptop", "instance_id": "i",
+        "app_version": "0.1.0", "protocol_version": 1,
+    });
+    socket.send(Message::text(registration.to_string())).await.unwrap();
+    let welcome = socket.next().await.unwrap().unwrap();
+    assert!(welcome.to_text().unwrap().contains("device.registered"), "{welcome}");
+
+    // Plain HTTP gets no answer in plain text.
+    let mut plain = TcpStream::connect(server.address).unwrap();
+    plain.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut heard = Vec::new();
+    plain.read_to_end(&mut heard).ok();
+    assert!(!heard.starts_with(b"HTTP"), "{heard:?}");
+    // A stranger's trust store does not know this authority.
+    let stranger = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+    assert!(stranger.get(format!("{}/healthz", server.url)).send().await.is_err());
+}
+
+#[test]
+fn a_certificate_that_cannot_be_read_is_said_at_once() {
+    let operator = Operator::new();
+    let words = operator.refused(&["serve", "--tls-cert", "/projects/none.pem", "--tls-key", "/projects/none.key"]);
+    assert!(words.contains("/projects/none.pem"), "{words}");
+}
+
+#[test]
+fn addresses_that_lead_nowhere_are_said_at_once() {
+    let operator = Operator::new();
+    for (options, words) in [
+        (["serve", "--database", "mysql://x"], "use sqlite:PATH or postgres://"),
+        (["serve", "--bus", "kafka://x"], "use local or nats://"),
+        (["serve", "--database", "sqlite:/projects/none/ledger.db"], "the database"),
+        (["serve", "--listen", "192.0.2.1:1"], "192.0.2.1:1"),
+    ] {
+        let said = operator.refused(&options);
+        assert!(said.contains(words), "{options:?}: {said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
