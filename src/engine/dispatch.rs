@@ -15,11 +15,13 @@ use crate::ir::{Image, Session, SessionId, ToolCall};
 use crate::policy::Origin;
 use crate::port::{Command, Event, TurnOptions, TurnOutcome};
 use crate::provider::http::on_behalf_of;
+use crate::provider::memory::memory;
 
 use super::confirm::Answered;
 use super::fault::Fault;
 use super::gate::{self, Caller};
 use super::model::Pulls;
+use super::provider::origin_of;
 use super::shared::Shared;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
@@ -273,6 +275,11 @@ impl Dispatcher {
             Command::TestProvider { provider, model } => {
                 self.errand(async move {
                     let (source, settings) = (Arc::clone(&shared.providers), shared.settings());
+                    // Whoever tests a connection has changed something, here or there.
+                    if let Some(origin) = origin_of(&provider, &settings) {
+                        memory().forget(&origin).await;
+                        shared.store.forget_refusals(&origin).await?;
+                    }
                     let found = connection::diagnose(source.as_ref(), &provider, model.as_deref(), &settings).await;
                     shared.publish(Event::ProviderTested(Box::new(found))).await;
                     Ok(())

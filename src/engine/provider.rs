@@ -203,6 +203,13 @@ fn is_remote(record: &ProviderRecord, preset: &Preset, settings: &Settings) -> O
     record.is_remote.or(is_marked.then_some(true))
 }
 
+/// Scheme, host and port of a provider; `None` where it has none.
+pub(super) fn origin_of(id: &str, settings: &Settings) -> Option<String> {
+    let (record, preset) = look_up(id, settings).ok()?;
+    let url = base_url(&record, preset, settings);
+    (preset.kind != ProviderKind::Guide).then(|| address(preset.kind, &url).ok()).flatten().map(|found| found.origin())
+}
+
 /// How a provider is reached.
 pub(super) fn network(record: &ProviderRecord, settings: &Settings) -> Network {
     let models = &settings.models;

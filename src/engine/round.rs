@@ -16,6 +16,7 @@ use crate::ir::{
 use crate::port::Event;
 use crate::provider::Provider;
 use crate::provider::http::{current_traffic, on_behalf_of};
+use crate::provider::memory::memory;
 use crate::provider::retry::{Decision, Shown, decide, learnt_window};
 use crate::store::{Delta, StoreError};
 
@@ -166,6 +167,7 @@ impl Round {
             first_token_ms: self.first_token_at.map(|at| at.since(self.sent_at)),
             thinking_ms: self.thinking_ms.or_else(|| self.thinking_since.map(|since| now.since(since))),
             finish_reason,
+            is_thought_alone: response.is_some_and(Response::is_thought_alone),
             left_out: self.left_out,
         }
     }
@@ -267,6 +269,12 @@ impl Round {
     }
 
     async fn ended(&mut self, response: Response) -> Input {
+        let learnt = memory().take_unsaved().await;
+        if !learnt.is_empty()
+            && let Err(error) = self.parts.shared.store.keep_refusals(learnt).await
+        {
+            tracing::warn!(%error, "what a server refuses is not kept beyond this run");
+        }
         self.show_tail().await;
         let meta = self.meta(Some(&response), response.finish_reason);
         let message = self.message(Some(&response));

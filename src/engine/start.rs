@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::ir::{CallId, Clock, ConfirmId, Session, UnixMs};
 use crate::policy::{Platform, Surroundings};
 use crate::port::{Command, Event, Settings};
+use crate::provider::memory::memory;
 use crate::sandbox::BUBBLEWRAP_PATHS;
 use crate::secret::Keyring;
 use crate::store::{Opened, Store, StoreError};
@@ -175,6 +176,7 @@ impl Engine {
         let Opened { store, recovered } = opened;
         let (mut settings, problems) = Settings::from_stored(&store.settings().await?);
         settings.providers = setup::known(store.providers().await?);
+        memory().restore(store.refusals().await?).await;
         for problem in problems {
             tracing::warn!(%problem, "a stored setting keeps its default");
         }

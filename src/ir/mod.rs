@@ -13,6 +13,7 @@ mod error;
 mod id;
 #[cfg(test)]
 mod json;
+mod known_refusal;
 mod memory;
 mod message;
 mod model;
@@ -35,6 +36,7 @@ pub use contact::Contact;
 pub use context::{Context, CurrentTask};
 pub use error::{Error, ErrorCode};
 pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UndoId, UnixMs};
+pub use known_refusal::KnownRefusal;
 pub use memory::{MemoryItem, MemorySource, MemoryType};
 pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{Cost, ModelInfo, Pricing, Support};

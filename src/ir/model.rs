@@ -45,6 +45,9 @@ pub struct Pricing {
     pub cached_input_per_million: Option<f64>,
     /// ISO 4217.
     pub currency: String,
+    /// Where it was published and when, where it is known from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 impl Pricing {
@@ -104,6 +107,7 @@ mod tests {
             output_per_million: 8.0,
             cached_input_per_million: Some(0.5),
             currency: "USD".into(),
+            source: None,
         };
         assert_eq!(price.cost(&usage), Cost { amount: 5.4, currency: "USD".into() });
         price.cached_input_per_million = None;

@@ -68,6 +68,9 @@ pub struct AnswerMeta {
     /// What it cost, where the price was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// Whether it is what the model thought, because it said nothing else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_thought_alone: bool,
     /// How many earlier messages were not sent, where the conversation had to be shortened for the model; 0 when older
     /// calls were cut alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

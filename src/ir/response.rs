@@ -28,6 +28,14 @@ pub struct Response {
     pub provider_state: Option<Value>,
 }
 
+impl Response {
+    /// Whether what the model thought stands for its answer, because it said nothing else.
+    pub fn is_thought_alone(&self) -> bool {
+        let said = self.content.trim();
+        !said.is_empty() && self.reasoning_content.as_deref().is_some_and(|thought| thought.trim() == said)
+    }
+}
+
 /// Who answered, and how fast.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

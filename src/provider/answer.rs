@@ -88,6 +88,37 @@ impl<'a> Answer<'a> {
         !self.content.is_empty() || !self.reasoning.is_empty() || !self.calls.is_empty()
     }
 
+    /// Where a model ended well and neither said nor called anything, what it thought is its answer: some never say where
+    /// their thinking ends. `rest` are the pieces that are still to be given.
+    pub fn say_thought(&self, ending: &Ending, rest: &mut Vec<StreamBody>) {
+        let is_said = |body: &StreamBody| match body {
+            StreamBody::TextDelta { delta } => !delta.trim().is_empty(),
+            StreamBody::ToolCallComplete { .. } => true,
+            StreamBody::ThinkingStart
+            | StreamBody::ThinkingEnd
+            | StreamBody::ReasoningDelta { .. }
+            | StreamBody::ToolCallDelta { .. }
+            | StreamBody::Usage { .. }
+            | StreamBody::Error { .. }
+            | StreamBody::Done => false,
+        };
+        let has_said = !self.content.trim().is_empty() || !self.calls.is_empty() || rest.iter().any(is_said);
+        if ending.finish_reason != FinishReason::Stop || has_said {
+            return;
+        }
+        let mut thought = self.reasoning.clone();
+        for body in rest.iter() {
+            if let StreamBody::ReasoningDelta { delta } = body {
+                thought.push_str(delta);
+            }
+        }
+        let thought = thought.trim();
+        if !thought.is_empty() {
+            let at = rest.iter().position(|body| matches!(body, StreamBody::Usage { .. })).unwrap_or(rest.len());
+            rest.insert(at, StreamBody::TextDelta { delta: thought.to_owned() });
+        }
+    }
+
     /// Gives the next piece.
     ///
     /// # Errors

@@ -95,6 +95,11 @@ impl<'a> Assembler<'a> {
         self.slots.is_empty()
     }
 
+    /// How many calls there are so far.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Takes a piece in and says which call it belongs to, by first sight from 0.
     ///
     /// # Errors

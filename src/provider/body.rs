@@ -6,6 +6,14 @@ use super::framing::{LineTooLong, Sse, SseEvent};
 /// Largest body that is read as one value, in bytes.
 const WHOLE_LIMIT: usize = 64 * 1024 * 1024;
 
+/// The bytes of the mark that some put before a text; neither JSON nor an event begins with one of them.
+const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+
+/// A text without the space around it, and without that mark.
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(|character: char| character.is_whitespace() || character == '\u{feff}')
+}
+
 /// A body as it comes.
 #[derive(Debug, Default)]
 pub enum Body {
@@ -37,11 +45,15 @@ impl Body {
         bytes: &[u8],
         mut each: impl FnMut(Part<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let mut bytes = bytes;
         if let Self::Blank = self {
-            match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-                None => return Ok(()),
+            let Some(begin) = bytes.iter().position(|byte| !byte.is_ascii_whitespace() && !MARK.contains(byte)) else {
+                return Ok(());
+            };
+            bytes = bytes.get(begin..).unwrap_or_default();
+            match bytes.first() {
                 Some(b'{' | b'[' | b'<') => *self = Self::Whole(Vec::new()),
-                Some(_) => *self = Self::Events(Sse::default()),
+                Some(_) | None => *self = Self::Events(Sse::default()),
             }
         }
         match self {
@@ -105,5 +117,9 @@ mod tests {
         assert_eq!(parts(&[b": hi\n\nda", b"ta: {}\n\ndata: x"]), ["event {}", "event x"]);
         assert_eq!(parts(&[b"\r\n", b"event: ping\ndata: {}\n\n"]), ["event {}"]);
         assert_eq!(parts(&[b"", b" \n"]), [] as [&str; 0]);
+        // A byte-order mark, wherever it is cut.
+        assert_eq!(parts(&[b"\xEF\xBB\xBF{\"a\":1}"]), ["whole {\"a\":1}"]);
+        assert_eq!(parts(&[b"\n\xEF", b"\xBB", b"\xBF\n[1]"]), ["whole [1]"]);
+        assert_eq!(parts(&[b"\xEF\xBB", b"\xBFdata: x\n\n"]), ["event x"]);
     }
 }

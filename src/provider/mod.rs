@@ -10,6 +10,7 @@ pub mod body;
 pub mod framing;
 pub mod history;
 pub mod http;
+pub mod memory;
 pub mod preset;
 pub mod price;
 pub mod probe;
@@ -25,7 +26,7 @@ mod anthropic;
 mod call_name;
 mod data_uri;
 mod guide;
-mod memory;
+mod mistake;
 mod ollama;
 mod openai;
 

@@ -76,6 +76,9 @@ pub async fn pump<R: Reader>(
     }
     answer.set_model(reader.model());
     let ending = reader.finish(answer.now(), &mut out);
+    if let Ok(ending) = &ending {
+        answer.say_thought(ending, &mut out);
+    }
     answer.push_all(out).await?;
     ending
 }

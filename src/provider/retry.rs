@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::body::trimmed;
 use crate::ir::{Error, ErrorCode, UnixMs};
 
 /// Most tries after the first.
@@ -59,6 +60,27 @@ pub struct Refusal<'a> {
     pub headers: &'a RetryHeaders,
 }
 
+/// How servers say that a conversation is longer than the model can read.
+const OVERFLOW_WORDS: &[&str] = &[
+    "context length",
+    "context size",
+    "context window",
+    "context_length",
+    "exceed_context",
+    "maximum context",
+    "maximum model length",
+    "max_model_len",
+    "prompt is too long",
+    "prompt too long",
+    "prompt exceeds max length",
+    "input is too long",
+    "range of input length",
+    "model token limit",
+    "maximum number of tokens allowed",
+    "reduce the length of the messages",
+    "too many input tokens",
+];
+
 /// How servers say inside a stream that they are overloaded.
 const BUSY_WORDS: &[&str] = &["overloaded", "server busy", "capacity"];
 
@@ -66,15 +88,7 @@ const BUSY_WORDS: &[&str] = &["overloaded", "server busy", "capacity"];
 pub fn classify(refusal: Refusal<'_>, now: UnixMs) -> Error {
     let text = refusal.text.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let is_overflow = says(&[
-        "context length",
-        "context size",
-        "context window",
-        "exceed_context",
-        "maximum context",
-        "prompt is too long",
-        "input is too long",
-    ]);
+    let is_overflow = says(OVERFLOW_WORDS);
     let is_deterministic =
         says(&["jinja", "roles must alternate", "template:", "template error", "error parsing tool call"]);
     let is_spent = says(&[
@@ -142,19 +156,31 @@ pub fn learnt_window(error: &Error) -> Option<u64> {
         return None;
     }
     let text = error.message.to_lowercase();
-    ["n_ctx", "context size", "context length is", "context length of", "context window of", "tokens >"]
-        .iter()
-        .find_map(|words| {
-            let (_, after) = text.split_once(words)?;
-            let start = after.find(|c: char| c.is_ascii_digit()).filter(|start| *start <= 4)?;
-            let digits: String = after.get(start..)?.chars().take_while(char::is_ascii_digit).collect();
-            digits.parse().ok().filter(|tokens| *tokens >= 256)
-        })
+    [
+        "n_ctx",
+        "context size",
+        "context length is",
+        "context length of",
+        "context window of",
+        "maximum model length of",
+        "model token limit",
+        "maximum number of tokens allowed",
+        "tokens >",
+    ]
+    .iter()
+    .find_map(|words| {
+        let (_, after) = text.split_once(words)?;
+        let start = after.find(|c: char| c.is_ascii_digit()).filter(|start| *start <= 4)?;
+        let digits: String = after.get(start..)?.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().filter(|tokens| *tokens >= 256)
+    })
 }
 
 /// A sentence with the server's own words behind it, cut to what a person reads.
 pub fn with_detail(message: &str, detail: &str) -> String {
     let detail = detail.trim();
+    // Of a proxy's page the title says all there is.
+    let detail = if detail.starts_with('<') { title_of(detail) } else { detail };
     if detail.is_empty() {
         return format!("{message}.");
     }
@@ -165,10 +191,18 @@ pub fn with_detail(message: &str, detail: &str) -> String {
     format!("{message}: {cut}")
 }
 
+fn title_of(page: &str) -> &str {
+    let lower = page.to_ascii_lowercase();
+    let title = lower.find("<title>").map(|at| at + "<title>".len());
+    let end = title.and_then(|start| lower.get(start..)?.find("</title>").map(|length| start + length));
+    title.zip(end).and_then(|(start, end)| page.get(start..end)).unwrap_or_default().trim()
+}
+
 /// The server's words in an error body: `{"error": "…"}`, `{"error": {"message": …}}`, `{"message": …}`,
 /// `{"detail": …}`, any of them inside an array; a body that is none of these, as it stands.
 pub fn error_text(body: &str) -> String {
-    serde_json::from_str::<Value>(body.trim()).ok().as_ref().and_then(message_in).unwrap_or_else(|| body.trim().into())
+    let body = trimmed(body);
+    serde_json::from_str::<Value>(body).ok().as_ref().and_then(message_in).unwrap_or_else(|| body.into())
 }
 
 fn message_in(value: &Value) -> Option<String> {
@@ -274,6 +308,8 @@ mod tests {
                 false,
             ),
             (500, "request exceeds the available context size", ErrorCode::ContextLengthExceeded, false),
+            (400, "Range of input length should be [1, 30720]", ErrorCode::ContextLengthExceeded, false),
+            (400, "Please reduce the length of the messages or completion.", ErrorCode::ContextLengthExceeded, false),
         ];
         for (status, text, code, retryable) in cases {
             assert_eq!(refused(status, text), (code, retryable), "{status} {text}");
@@ -326,6 +362,9 @@ mod tests {
             ("This model's maximum context length is 16385 tokens.", Some(16_385)),
             ("prompt is too long: 210000 tokens > 200000 maximum", Some(200_000)),
             ("{\"n_prompt_tokens\":13000,\"n_ctx\":4096}", Some(4_096)),
+            ("Invalid request: Your request exceeded model token limit: 8192", Some(8_192)),
+            ("The input token count (9) exceeds the maximum number of tokens allowed (1048576).", Some(1_048_576)),
+            ("The decoder prompt (length 9000) is longer than the maximum model length of 8192.", Some(8_192)),
             ("the prompt is longer than the context length currently available", None),
             ("context size (0 tokens)", None),
         ] {
@@ -347,6 +386,13 @@ mod tests {
             assert_eq!(error_text(body), "boom", "{body}");
         }
         assert_eq!(error_text("{}"), "{}");
+    }
+
+    #[test]
+    fn of_a_proxys_page_only_the_title_is_shown() {
+        let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>nginx</body></html>";
+        assert_eq!(with_detail("It failed", page), "It failed: 502 Bad Gateway");
+        assert_eq!(with_detail("It failed", "<!doctype html><p>"), "It failed.");
     }
 
     #[test]

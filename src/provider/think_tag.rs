@@ -114,11 +114,6 @@ impl ThinkTags {
         }
     }
 
-    /// Whether thinking began and never ended.
-    pub fn is_unclosed(&self) -> bool {
-        matches!(self.state, State::Thinking(_))
-    }
-
     fn rest(&mut self) -> Option<Spoken> {
         let rest = std::mem::take(&mut self.held);
         (!rest.is_empty()).then_some(Spoken::Text(rest))
@@ -177,7 +172,6 @@ mod tests {
     fn what_is_never_closed_is_thinking() {
         let mut tags = ThinkTags::default();
         tags.push("<think>hm</", &mut |_| {});
-        assert!(tags.is_unclosed());
         assert_eq!(tags.finish(), Some(Spoken::Thought("</".into())));
     }
 

@@ -206,6 +206,7 @@ mod tests {
             thinking_ms: None,
             finish_reason: FinishReason::ToolCalls,
             cost: None,
+            is_thought_alone: false,
             left_out: None,
         });
         store.append_message(&answer).await.unwrap();

@@ -16,6 +16,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migration/3.sql"),
     include_str!("migration/4.sql"),
     include_str!("migration/5.sql"),
+    include_str!("migration/6.sql"),
 ];
 
 /// The format that `steps` lead to.

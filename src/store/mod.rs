@@ -19,6 +19,7 @@ mod migration;
 mod place;
 mod provider;
 mod recovery;
+mod refusal;
 mod row;
 mod rule;
 mod seal;

@@ -4,11 +4,11 @@
 use egui::accesskit::Role as Kind;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use nod::app::{Intent, SettingsPage};
-use nod::ir::{KeyPlace, ProviderRecord};
+use nod::ir::{AnswerMeta, Cost, FinishReason, KeyPlace, MessageRecord, ProviderRecord, Role, SessionId, TokenUsage};
 use nod::port::{Command, Diagnosis, Event, Sentence, Settings};
 use nod::secret::SecretKey;
 
-use crate::support::Stage;
+use crate::support::{Stage, message, opened};
 
 const PLANTED: &str = "sk-planted-51d2e84b06";
 
@@ -117,4 +117,56 @@ fn a_key_that_could_not_go_into_the_keyring_is_said_to_be_for_this_run() {
     let said =
         stage.harness.query_by_label_contains("is kept until Nod ends: no keyring answers. Nothing was written.");
     assert!(said.is_some());
+}
+
+fn answered(content: &str, meta: AnswerMeta) -> MessageRecord {
+    let mut record = message("m2", Role::Assistant, content);
+    record.answer = Some(meta);
+    record
+}
+
+fn meta(model: &str) -> AnswerMeta {
+    AnswerMeta {
+        provider: "ollama".into(),
+        model: model.into(),
+        usage: TokenUsage { output_tokens: 40, ..TokenUsage::default() },
+        perf: None,
+        latency_ms: 1_500,
+        first_token_ms: Some(300),
+        thinking_ms: None,
+        finish_reason: FinishReason::Stop,
+        cost: None,
+        is_thought_alone: false,
+        left_out: None,
+    }
+}
+
+#[test]
+fn when_another_provider_takes_over_a_toast_says_so_and_the_answer_names_who_gave_it() {
+    let mut stage = Stage::open();
+    stage.tell(Event::ProviderSwitched {
+        session: SessionId::new("s"),
+        from: "anthropic · claude-sonnet-4-5".into(),
+        to: "ollama · qwen3:8b".into(),
+        reason: "Anthropic is overloaded.".into(),
+    });
+    let question = message("m1", Role::User, "Read the server");
+    stage.tell(opened("s", vec![question, answered("Here I am.", meta("qwen3:8b"))], vec![]));
+    stage.settle();
+    let toast = "ollama · qwen3:8b answers now instead of anthropic · claude-sonnet-4-5: Anthropic is overloaded.";
+    assert!(stage.texts().iter().any(|text| text == toast), "{:?}", stage.texts());
+    assert!(stage.harness.query_all_by_label("qwen3:8b").count() >= 1, "{:?}", stage.texts());
+}
+
+#[test]
+fn what_is_unusual_of_an_answer_stands_under_it() {
+    let mut stage = Stage::open();
+    let cost = Cost { amount: 0.0123, currency: "USD".into() };
+    let unusual = AnswerMeta { cost: Some(cost), is_thought_alone: true, left_out: Some(12), ..meta("m") };
+    let question = message("m1", Role::User, "Read the server");
+    stage.tell(opened("s", vec![question, answered("Hm.", unusual)], vec![]));
+    stage.settle();
+    for words in ["≈ $0.0123", "its thinking, as the answer", "12 earlier messages not sent"] {
+        assert!(stage.harness.query_by_label(words).is_some(), "{words}: {:?}", stage.texts());
+    }
 }

@@ -193,17 +193,21 @@ fn a_key_entered_for_one_address_is_not_sent_to_another() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_secret_service_keeps_a_key_that_the_next_run_reads() {
+    const ANSWER: &str =
+        r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}"#;
     let person = Person::new();
+    let (url, requests) = server("200 OK", ANSWER);
     let script = r#"
         set -eu
         printf 'a password' | gnome-keyring-daemon --unlock --components=secrets >/dev/null
         nod="$1"
-        "$nod" providers add work --preset openai-compatible --base-url https://llm.example.com/v1
+        "$nod" providers add work --preset openai-compatible --base-url "$2"
         printf '%s\n' "$KEY" | env -u KEY "$nod" providers set-key work
         unset KEY
         "$nod" --data-dir "$NOD_DATA_DIR" doctor | grep Keyring
-        secret-tool search --all service nod 2>&1 | grep -c llm.example.com || true
+        "$nod" exec --no-stream --provider work --model m "first"
         "$nod" providers remove-key work
+        "$nod" exec --no-stream --provider work --model m "second" || true
     "#;
     if !["gnome-keyring-daemon", "dbus-run-session"].iter().all(|program| is_installed(program)) {
         // packaging/test.sh installs both.
@@ -212,9 +216,16 @@ fn the_secret_service_keeps_a_key_that_the_next_run_reads() {
     }
     let mut command = Command::new("dbus-run-session");
     person.surround(&mut command);
-    command.env("KEY", PLANTED).args(["--", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_nod")]);
+    command.env("KEY", PLANTED).args(["--", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_nod"), &url]);
     let output = feed(command, "");
     assert!(output.status.success(), "{}", text(&output));
+    // Another process read it back and used it; once it was removed, no process could.
+    let chats: Vec<String> = requests.try_iter().filter(|request| request.starts_with("POST")).collect();
+    let carries = |words: &str| {
+        chats.iter().filter(|chat| chat.contains(words)).map(|chat| chat.contains(PLANTED)).collect::<Vec<_>>()
+    };
+    assert_eq!(carries("first"), [true], "{}", text(&output));
+    assert!(!carries("second").contains(&true), "{}", text(&output));
     assert!(text(&output).contains("✓ Keyring"), "{}", text(&output));
     assert!(!text(&output).contains(PLANTED), "{}", text(&output));
     assert_eq!(person.files_with(PLANTED), Vec::<PathBuf>::new(), "the keyring's own file is encrypted");

@@ -38,6 +38,7 @@ mod planted;
 mod provider;
 mod race;
 mod recovery;
+mod refusal;
 mod replay;
 mod rule;
 mod scenarios;

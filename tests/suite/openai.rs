@@ -124,3 +124,22 @@ async fn the_models_come_with_what_the_server_says_of_them() {
         assert_eq!(provider.list_models().await.unwrap_err().provider_code.as_deref(), Some("not_openai"));
     }
 }
+
+#[tokio::test]
+async fn a_call_that_the_server_could_not_read_goes_back_to_the_model() {
+    let ollama = r#"error parsing tool call: raw='{"name": "read_file", "arg', err=unexpected end"#.to_owned();
+    let llama_cpp = "Failed to parse tool call arguments as JSON: unexpected end of input".to_owned();
+    for (words, name) in [(ollama, "read_file"), (llama_cpp, "unreadable_call")] {
+        let error = json!({"error": {"message": words, "type": "api_error"}});
+        let in_stream = format!("data: {error}\n\n");
+        for reply in [Reply::json(500, &error), Reply::pieces([Piece::Bytes(in_stream.into_bytes())])] {
+            let server = OllamaServer::start();
+            server.answer(reply);
+            let (events, outcome) = streamed_by(provider("vllm", &server.url()).as_ref(), "m", &hello()).await;
+            check_order(&events, &outcome);
+            let calls = outcome.unwrap().tool_calls.unwrap();
+            assert_eq!((calls[0].name.as_str(), calls[0].args.clone()), (name, json!({})));
+            assert!(calls[0].parse_error.as_ref().is_some_and(|problem| problem.contains(&words)));
+        }
+    }
+}

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use crate::ir::{Error, ErrorCode, UnixMs};
+use crate::provider::body::trimmed;
 use crate::provider::retry::{Refusal, RetryHeaders, classify, error_text, with_detail};
 
 /// A refusal with the body that came with it.
 pub(super) fn refused(status: u16, body: &str, headers: &RetryHeaders, model: &str, now: UnixMs) -> Error {
-    let value: Value = serde_json::from_str(body.trim()).unwrap_or_default();
+    let value: Value = serde_json::from_str(trimmed(body)).unwrap_or_default();
     let text = error_text(body);
     if matches!(status, 404 | 405) && kind_of(&value).is_none() {
         return not_anthropic(&text);

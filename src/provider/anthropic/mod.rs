@@ -16,17 +16,15 @@ mod refused;
 mod usage;
 mod wire;
 
-use std::sync::LazyLock;
-
 use futures_util::future::BoxFuture;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use super::answer::{Answer, Ending, Listener, in_time};
-use super::body::{Body, Part};
+use super::body::{Body, Part, trimmed};
 use super::http::{Http, Redirects, Reply, TimeLimits};
-use super::memory::Memory;
+use super::memory::{ANTHROPIC, Subject, memory};
 use super::reader::{Reader, pump};
 use super::{Provider, ProviderConfig, PullProgress};
 use crate::ir::{Clock, Error, ErrorCode, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
@@ -40,9 +38,6 @@ const API_VERSION: &str = "2023-06-01";
 const BODY_LIMIT: usize = 64 * 1024 * 1024;
 /// Largest error body, in bytes.
 const ERROR_LIMIT: usize = 1024 * 1024;
-
-/// What servers refused in this run of Nod.
-static REFUSED: LazyLock<Memory<Refused>> = LazyLock::new(Memory::default);
 
 /// A server that speaks the Messages API.
 pub(super) struct Anthropic {
@@ -95,8 +90,9 @@ impl Anthropic {
 
     /// Asks, and again without what the server does not take.
     async fn ask(&self, model: &str, request: &Request, stream: bool, answer: &Answer<'_>) -> Result<Reply, Error> {
-        let address = self.http.origin();
-        let mut refused = REFUSED.of(address, model).await;
+        let origin = self.http.origin().to_owned();
+        let subject = Subject { format: ANTHROPIC, address: origin, model: model.to_owned() };
+        let mut refused: Refused = memory().of(&subject).await;
         loop {
             let with = Encoding {
                 provider: &self.id,
@@ -117,7 +113,7 @@ impl Anthropic {
             match refused.learn(status, &super::retry::error_text(&body)) {
                 Some(learnt) => {
                     refused = learnt;
-                    REFUSED.keep(address, model, learnt).await;
+                    memory().keep(subject.clone(), &learnt).await;
                 }
                 None => return Err(fault::refused(status, &body, &headers, model, answer.now())),
             }
@@ -132,7 +128,7 @@ impl Anthropic {
         if !is_success {
             return Err(fault::refused(status, &text, &headers, model, (self.clock)()));
         }
-        serde_json::from_str(text.trim()).map_err(|error| fault::not_our_format(&text, &error))
+        serde_json::from_str(trimmed(&text)).map_err(|error| fault::not_our_format(&text, &error))
     }
 
     fn named(&self, error: Error) -> Error {

@@ -1,7 +1,10 @@
 //! What a server does not take: learnt from its own words, left out from then on.
 
+use serde::{Deserialize, Serialize};
+
 /// Optional parts of a request that were refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Refused {
     pub(super) temperature: bool,
     pub(super) top_p: bool,

@@ -1,6 +1,6 @@
 //! Ollama's answer, line by line, to what the IR's stream carries. Pure: bytes and time come in, nothing is sent.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::wire::{CallIn, ChatLine};
 use crate::ir::{
@@ -8,6 +8,7 @@ use crate::ir::{
 };
 use crate::provider::answer::{CallIds, Ending};
 use crate::provider::arguments::{Arguments, parse_arguments};
+use crate::provider::mistake::Mistake;
 use crate::provider::retry::{self, Refusal, RetryHeaders};
 
 /// Reads the lines of one answer.
@@ -211,13 +212,8 @@ impl<'a> Decoder<'a> {
             id: self.ids.next(""),
             wire_id: String::new(),
             index: None,
-            name: mistake.name,
-            arguments: Arguments {
-                args: Value::Object(Map::new()),
-                raw: Some(mistake.raw),
-                error: Some(mistake.problem),
-                is_repaired: false,
-            },
+            name: mistake.name.clone(),
+            arguments: mistake.into_arguments(),
             line: self.line,
         });
         self.done = true;
@@ -274,35 +270,6 @@ fn merge(old: &mut Value, new: &Value) {
             }
         }
         (old, new) => new.clone_into(old),
-    }
-}
-
-/// A call that the server could not read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mistake {
-    name: String,
-    raw: String,
-    problem: String,
-}
-
-impl Mistake {
-    /// Ollama says `error parsing tool call: raw='…', err=…`.
-    pub(super) fn in_text(text: &str) -> Option<Self> {
-        let (_, rest) = text.split_once("error parsing tool call")?;
-        let raw = rest.split_once("raw='").map_or(rest, |(_, raw)| raw);
-        let raw = raw.rsplit_once("err=").map_or(raw, |(raw, _)| raw).trim_end_matches([' ', ',', '\'']);
-        let name = raw
-            .split_once("\"name\"")
-            .and_then(|(_, after)| {
-                after.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?.split_once('"')
-            })
-            .map_or("", |(name, _)| name);
-        Some(Self {
-            // Some name must stand there; the answer to it says what the tools are called.
-            name: if name.is_empty() { "unreadable_call".into() } else { name.into() },
-            raw: raw.to_owned(),
-            problem: format!("the call could not be read: {}", text.trim()),
-        })
     }
 }
 

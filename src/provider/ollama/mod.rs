@@ -18,13 +18,15 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use super::answer::{Answer, Ending, Listener, in_time};
+use super::body::trimmed;
 use super::framing::Ndjson;
 use super::http::{Http, Redirects, Reply, TimeLimits};
+use super::mistake::Mistake;
 use super::reader::{Reader, pump};
 use super::retry::{Refusal, error_text};
 use super::{Provider, ProviderConfig, PullProgress};
 use crate::ir::{Clock, Error, ModelInfo, Request, Response, StreamBody, StreamEvent, UnixMs};
-use decode::{Decoder, Mistake};
+use decode::Decoder;
 use encode::{Encoding, ThinkingUse};
 
 /// Where Ollama listens when nobody says otherwise.
@@ -137,7 +139,7 @@ impl Ollama {
             let refusal = Refusal { status, text: &error_text(&text), headers: &headers };
             return Err(fault::refused(refusal, model, (self.clock)()));
         }
-        serde_json::from_str(text.trim()).map_err(|error| fault::not_our_list(&text, &error))
+        serde_json::from_str(trimmed(&text)).map_err(|error| fault::not_our_list(&text, &error))
     }
 
     fn named(&self, error: Error) -> Error {

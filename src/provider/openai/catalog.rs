@@ -10,6 +10,7 @@ use super::fault::{self, Complaint};
 use super::refused::Refused;
 use super::{ERROR_LIMIT, OpenAi};
 use crate::ir::{Error, ModelInfo, Pricing, Support};
+use crate::provider::body::trimmed;
 use crate::provider::http::TimeLimits;
 use crate::provider::preset;
 
@@ -137,7 +138,8 @@ impl OpenAi {
         if !is_success {
             return Err(fault::refused(status, &Complaint::of(&text), &headers, subject, (self.clock)()));
         }
-        serde_json::from_str(text.trim()).map_err(|_other| fault::not_this_format(subject, &Complaint::of(&text).text))
+        serde_json::from_str(trimmed(&text))
+            .map_err(|_other| fault::not_this_format(subject, &Complaint::of(&text).text))
     }
 }
 
@@ -253,6 +255,7 @@ fn price(pricing: &Value) -> Option<Pricing> {
         output_per_million: output,
         cached_input_per_million: per_million("input_cache_read").filter(|price| *price >= 0.0),
         currency: "USD".into(),
+        source: None,
     })
 }
 

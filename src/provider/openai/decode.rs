@@ -20,6 +20,8 @@ use crate::provider::arguments::{Arguments, parse_arguments};
 use crate::provider::assembly::{Assembler, Fragment, Piece};
 use crate::provider::body::Part;
 use crate::provider::framing::SseEvent;
+use crate::provider::mistake::Mistake;
+use crate::provider::retry::error_text;
 use crate::provider::text_call::{Recognition, Rest, TextCalls};
 use crate::provider::think_tag::{Spoken, ThinkTags};
 use crate::provider::tool_name::ToolNames;
@@ -45,10 +47,9 @@ pub(super) struct Decoder<'a> {
     is_terminal: bool,
     /// Nothing is read any more.
     is_done: bool,
-    /// Thinking that stood between tags, in case there is nothing else.
-    tagged_thought: String,
-    has_text: bool,
     has_thought: bool,
+    /// Calls that the server could not read.
+    mistakes: Vec<Mistake>,
     details: Vec<Value>,
     /// Extra content of calls, by slot.
     extra: Vec<(usize, Value)>,
@@ -80,9 +81,8 @@ impl<'a> Decoder<'a> {
             choice: None,
             is_terminal: false,
             is_done: false,
-            tagged_thought: String::new(),
-            has_text: false,
             has_thought: false,
+            mistakes: Vec::new(),
             details: Vec::new(),
             extra: Vec::new(),
         }
@@ -136,7 +136,7 @@ impl<'a> Decoder<'a> {
             return Ok(());
         }
         if event.name == "error" {
-            return Err(fault::in_stream(data, self.subject, now));
+            return self.failed(data, now, out);
         }
         match self.chunk(data, now, out) {
             Ok(outcome) => outcome,
@@ -205,7 +205,7 @@ impl<'a> Decoder<'a> {
     fn take(&mut self, chunk: Chunk<'_>, data: &str, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
         let is_error = chunk.object.is_some_and(|object| object.0 == "error");
         if is_error || chunk.error.is_some_and(|error| !matches!(error.get(), "null" | "{}" | "\"\"" | "false")) {
-            return Err(fault::in_stream(data, self.subject, now));
+            return self.failed(data, now, out);
         }
         if let Some(model) = chunk.model.filter(|model| !model.0.is_empty() && model.0 != self.model) {
             self.model = model.0.into_owned();
@@ -221,6 +221,32 @@ impl<'a> Decoder<'a> {
             self.perf = Some(perf_of(*timings));
         }
         Ok(())
+    }
+
+    /// The server says that it failed. Where it could not read a call of the model's, that is the model's to mend.
+    fn failed(&mut self, data: &str, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
+        match Mistake::in_text(&error_text(data)) {
+            Some(mistake) => {
+                self.mistake(mistake, out);
+                Ok(())
+            }
+            None => Err(fault::in_stream(data, self.subject, now)),
+        }
+    }
+
+    /// Takes in a call that the server could not read: the answer ends with it.
+    pub(super) fn mistake(&mut self, mistake: Mistake, out: &mut Vec<StreamBody>) {
+        let place = self.assembler.len() + self.mistakes.len();
+        out.push(StreamBody::ToolCallDelta {
+            tool_call_delta: ToolCallDelta {
+                index: u32::try_from(place).unwrap_or(u32::MAX),
+                name: Some(mistake.name.clone()),
+                args_delta: Some(mistake.raw.clone()),
+            },
+        });
+        self.mistakes.push(mistake);
+        self.is_terminal = true;
+        self.is_done = true;
     }
 
     fn choice(&mut self, choice: Choice<'_>, out: &mut Vec<StreamBody>) -> Result<(), Error> {
@@ -288,7 +314,6 @@ impl<'a> Decoder<'a> {
             match piece {
                 Spoken::Thought(delta) => {
                     self.has_thought = true;
-                    self.tagged_thought.push_str(&delta);
                     out.push(StreamBody::ReasoningDelta { delta });
                 }
                 Spoken::Text(text) => self.say(text, out),
@@ -299,7 +324,6 @@ impl<'a> Decoder<'a> {
     fn say(&mut self, text: String, out: &mut Vec<StreamBody>) {
         let delta = self.printed.push(text);
         if !delta.is_empty() {
-            self.has_text |= !delta.trim().is_empty();
             out.push(StreamBody::TextDelta { delta });
         }
     }
@@ -403,12 +427,8 @@ impl<'a> Decoder<'a> {
         if let Some(Reason::Failed(reason)) = &self.reason {
             return Err(fault::failed_inside(reason, self.subject));
         }
-        let is_unclosed = self.tags.is_unclosed();
         match self.tags.finish() {
-            Some(Spoken::Thought(delta)) => {
-                self.tagged_thought.push_str(&delta);
-                out.push(StreamBody::ReasoningDelta { delta });
-            }
+            Some(Spoken::Thought(delta)) => out.push(StreamBody::ReasoningDelta { delta }),
             Some(Spoken::Text(text)) => self.say(text, out),
             None => {}
         }
@@ -427,9 +447,11 @@ impl<'a> Decoder<'a> {
         }
         let native: Vec<(String, Value)> =
             calls.iter().map(|(_, name, arguments, _)| (name.clone(), arguments.args.clone())).collect();
+        for mistake in std::mem::take(&mut self.mistakes) {
+            calls.push((String::new(), self.names.inward(&mistake.name), mistake.into_arguments(), Vec::new()));
+        }
         let Rest { calls: printed, text } = self.printed.finish(&native);
         if !text.is_empty() {
-            self.has_text |= !text.trim().is_empty();
             out.push(StreamBody::TextDelta { delta: text });
         }
         for call in printed.into_iter().filter(|_| is_whole) {
@@ -437,10 +459,6 @@ impl<'a> Decoder<'a> {
             let mut marks = arguments.marks();
             marks.push(CallMark::Printed);
             calls.push((String::new(), self.names.inward(&call.name), arguments, marks));
-        }
-        if is_unclosed && !self.has_text && calls.is_empty() && !self.tagged_thought.trim().is_empty() {
-            // The model never said where its thinking ends: all of it is the answer.
-            out.push(StreamBody::TextDelta { delta: self.tagged_thought.trim().to_owned() });
         }
         let finish_reason = match self.reason {
             Some(Reason::Length) => FinishReason::Length,

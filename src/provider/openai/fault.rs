@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::ir::{Error, ErrorCode, UnixMs};
+use crate::provider::body::trimmed;
 use crate::provider::http::{HttpError, HttpProblem};
 use crate::provider::preset::{KeyUse, preset};
 use crate::provider::retry::{Refusal, RetryHeaders, classify, error_text, with_detail};
@@ -44,7 +45,7 @@ impl Complaint {
     /// What a body says.
     pub(super) fn of(body: &str) -> Self {
         let mut complaint = Self { text: error_text(body), ..Self::default() };
-        let Ok(value) = serde_json::from_str::<Value>(body.trim()) else { return complaint };
+        let Ok(value) = serde_json::from_str::<Value>(trimmed(body)) else { return complaint };
         let value = match &value {
             Value::Array(items) => items.first().unwrap_or(&value),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => &value,

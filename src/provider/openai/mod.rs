@@ -25,6 +25,8 @@ use tokio::sync::mpsc;
 use super::answer::{Answer, Ending, Listener, in_time};
 use super::body::Body;
 use super::http::{Address, Http, Redirects, Reply, TimeLimits};
+use super::memory::memory;
+use super::mistake::Mistake;
 use super::reader::{Reader, pump};
 use super::text_call::Recognition;
 use super::tool_name::ToolNames;
@@ -35,7 +37,7 @@ use decode::Decoder;
 use dialect::{Auth, Dialect};
 use encode::Encoding;
 use fault::{Complaint, Subject};
-use refused::{Memory, Refused};
+use refused::Refused;
 
 /// Largest error body, in bytes.
 const ERROR_LIMIT: usize = 1024 * 1024;
@@ -58,7 +60,6 @@ pub(super) struct OpenAi {
     text_call_models: Vec<String>,
     limits: TimeLimits,
     clock: Clock,
-    memory: Memory,
 }
 
 impl OpenAi {
@@ -86,7 +87,6 @@ impl OpenAi {
             text_call_models: config.text_call_models,
             limits,
             clock,
-            memory: Memory::shared(),
         })
     }
 
@@ -119,10 +119,18 @@ impl OpenAi {
         answer: &mut Answer<'_>,
     ) -> Result<Ending, Error> {
         let names = ToolNames::of(request);
-        let reply = self.ask(model, request, stream, &names, answer).await?;
         let subject = self.subject(model);
-        let reader = ChatReader::new(request, subject, self.recognition(model));
-        pump(reply, reader, answer, |error| fault::unreachable(error, subject)).await
+        let mut reader = ChatReader::new(request, subject, self.recognition(model));
+        match self.ask(model, request, stream, &names, answer).await? {
+            Asked::Reply(reply) => pump(*reply, reader, answer, |error| fault::unreachable(error, subject)).await,
+            Asked::Mistake(mistake) => {
+                let mut out = Vec::new();
+                reader.decoder.mistake(mistake, &mut out);
+                let ending = reader.finish(answer.now(), &mut out);
+                answer.push_all(out).await?;
+                ending
+            }
+        }
     }
 
     /// Asks until the server takes the request: what it refuses is left out or written otherwise, each thing once.
@@ -133,9 +141,9 @@ impl OpenAi {
         stream: bool,
         names: &ToolNames<'_>,
         answer: &Answer<'_>,
-    ) -> Result<Reply, Error> {
+    ) -> Result<Asked, Error> {
         let address = self.place.base.url().as_str();
-        let known = self.memory.of(address, model).await;
+        let known = refused::recall(memory(), address, model).await;
         let mut refused = known;
         let mut not_there = None;
         for _ in 0..ATTEMPTS {
@@ -154,13 +162,16 @@ impl OpenAi {
             let reply = sent.map_err(|error| fault::unreachable(error, self.subject(model)))?;
             if reply.is_success() {
                 if refused != known {
-                    self.memory.keep(address, model, refused).await;
+                    refused::keep(memory(), address, model, refused).await;
                 }
-                return Ok(reply);
+                return Ok(Asked::Reply(Box::new(reply)));
             }
             let (status, headers) = (reply.status, reply.retry.clone());
             let body = reply.bytes(ERROR_LIMIT).await.unwrap_or_default();
             let complaint = Complaint::of(&String::from_utf8_lossy(&body));
+            if let Some(mistake) = Mistake::in_text(&complaint.text).filter(|_| status >= 500) {
+                return Ok(Asked::Mistake(mistake));
+            }
             let error = fault::refused(status, &complaint, &headers, self.subject(model), answer.now());
             if let Some(error) = not_there.take() {
                 // The other path is not there either.
@@ -190,6 +201,14 @@ impl OpenAi {
             Some(Err(_)) | None => path.to_owned(),
         }
     }
+}
+
+/// What came of a request.
+enum Asked {
+    /// The answer begins.
+    Reply(Box<Reply>),
+    /// The server could not read the call that the model wrote.
+    Mistake(Mistake),
 }
 
 /// A reader of one answer, for what is read without a network.

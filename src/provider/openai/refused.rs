@@ -1,16 +1,13 @@
 //! What a server does not take: learnt from its own words, left out or written otherwise from then on, and remembered by
-//! its address for as long as Nod runs.
+//! its address.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use serde::{Deserialize, Serialize};
 
-use tokio::sync::Mutex;
-
-/// Most servers and models that are remembered.
-const REMEMBERED: usize = 256;
+use crate::provider::memory::{Memory, OPENAI, Subject};
 
 /// Parts of a request that a server or a model refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Refused {
     /// `stream_options`.
     pub(super) stream_options: bool,
@@ -109,38 +106,20 @@ impl Refused {
     }
 }
 
-/// What was learnt, by address and model; an empty model stands for the whole server.
-type Known = HashMap<(String, String), Refused>;
+/// What is known of a model at an address.
+pub(super) async fn recall(memory: &Memory, address: &str, model: &str) -> Refused {
+    let server: Refused = memory.of(&subject(address, "")).await;
+    server.and(memory.of(&subject(address, model)).await)
+}
 
-/// What servers refused, shared by all that talk to them: a provider is made anew for every request.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Memory(Arc<Mutex<Known>>);
+/// Keeps what was learnt.
+pub(super) async fn keep(memory: &Memory, address: &str, model: &str, refused: Refused) {
+    memory.keep(subject(address, ""), &refused.of_the_server()).await;
+    memory.keep(subject(address, model), &refused).await;
+}
 
-/// The one memory of this process.
-static MEMORY: std::sync::LazyLock<Memory> = std::sync::LazyLock::new(Memory::default);
-
-impl Memory {
-    /// The one of this process.
-    pub(super) fn shared() -> Self {
-        MEMORY.clone()
-    }
-
-    /// What is known of a model at an address.
-    pub(super) async fn of(&self, address: &str, model: &str) -> Refused {
-        let known = self.0.lock().await;
-        let of = |model: &str| known.get(&(address.to_owned(), model.to_owned())).copied().unwrap_or_default();
-        of("").and(of(model))
-    }
-
-    /// Keeps what was learnt.
-    pub(super) async fn keep(&self, address: &str, model: &str, refused: Refused) {
-        let mut known = self.0.lock().await;
-        if known.len() > REMEMBERED {
-            known.clear();
-        }
-        known.insert((address.to_owned(), String::new()), refused.of_the_server());
-        known.insert((address.to_owned(), model.to_owned()), refused);
-    }
+fn subject(address: &str, model: &str) -> Subject {
+    Subject { format: OPENAI, address: address.to_owned(), model: model.to_owned() }
 }
 
 #[cfg(test)]
@@ -192,9 +171,9 @@ mod tests {
     async fn what_a_server_refuses_holds_for_all_its_models_and_what_a_model_refuses_for_it_alone() {
         let memory = Memory::default();
         let learnt = Refused { stream_options: true, temperature: true, ..Refused::default() };
-        memory.keep("http://a/", "one", learnt).await;
-        assert_eq!(memory.of("http://a/", "one").await, learnt);
-        assert_eq!(memory.of("http://a/", "two").await, Refused { temperature: false, ..learnt });
-        assert_eq!(memory.of("http://b/", "one").await, Refused::default());
+        keep(&memory, "http://a/", "one", learnt).await;
+        assert_eq!(recall(&memory, "http://a/", "one").await, learnt);
+        assert_eq!(recall(&memory, "http://a/", "two").await, Refused { temperature: false, ..learnt });
+        assert_eq!(recall(&memory, "http://b/", "one").await, Refused::default());
     }
 }

@@ -144,14 +144,18 @@ fn one(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ModelListView, model: &Mod
 }
 
 fn price_words(scene: &Scene<'_>, price: &Pricing) -> String {
-    scene.lang.format(
+    let words = scene.lang.format(
         "settings-price",
         &[
             ("input", Arg::from(price.input_per_million.to_string())),
             ("output", Arg::from(price.output_per_million.to_string())),
             ("currency", Arg::from(price.currency.as_str())),
         ],
-    )
+    );
+    match &price.source {
+        Some(source) => format!("{words} · {source}"),
+        None => words,
+    }
 }
 
 fn price_form(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ModelListView) {
@@ -165,6 +169,7 @@ fn price_form(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ModelListView) {
         output_per_million: output,
         cached_input_per_million: None,
         currency,
+        source: None,
     });
     let (saves, resets) =
         row(ui, scene.theme, lang.text("settings-price-own"), lang.text("settings-price-help"), |ui| {

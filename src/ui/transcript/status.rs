@@ -121,13 +121,17 @@ pub(super) fn draw_meta(list: &mut List<'_>, id: &MessageId, rect: Rect, intents
             fact(&mut ui, theme, &lang.format("meta-speed", &[("speed", format!("{speed:.0}").into())]));
         }
         if let Some(cost) = &answer.cost {
-            fact(&mut ui, theme, &money(cost));
+            let words = lang.format("meta-cost", &[("cost", money(cost).into())]);
+            fact(&mut ui, theme, &words).on_hover_text(lang.text("meta-cost-why"));
         }
         let took = fact(&mut ui, theme, &quantity::duration(lang, answer.latency_ms));
         if let Some(first) = answer.first_token_ms {
             let first = quantity::duration(lang, first);
             took.on_hover_text(lang.format("meta-first-token", &[("duration", first.into())]));
         }
+    }
+    if record.answer.as_ref().is_some_and(|answer| answer.is_thought_alone) {
+        fact(&mut ui, theme, lang.text("meta-thought")).on_hover_text(lang.text("meta-thought-why"));
     }
     if let Some(left_out) = record.answer.as_ref().and_then(|answer| answer.left_out) {
         let words = match left_out {
