@@ -330,7 +330,9 @@ pub fn short_count(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
         // Windows are powers of two or round numbers; both read well.
-        1_000..1_000_000 if tokens.is_multiple_of(1_024) => format!("{}K", tokens / 1_024),
+        1_000..1_000_000 if tokens.is_multiple_of(1_024) && !tokens.is_multiple_of(1_000) => {
+            format!("{}K", tokens / 1_024)
+        }
         1_000..1_000_000 => format!("{}K", tokens / 1_000),
         _ if tokens.is_multiple_of(1_048_576) => format!("{}M", tokens / 1_048_576),
         _ => format!("{:.1}M", tokens as f64 / 1e6).replace(".0M", "M"),

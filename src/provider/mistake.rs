@@ -24,8 +24,8 @@ impl Mistake {
     /// What a server says, such as `error parsing tool call: raw='…', err=…`; `None` when it speaks of something else.
     pub(super) fn in_text(text: &str) -> Option<Self> {
         let (_, rest) = SAYINGS.iter().find_map(|saying| text.split_once(saying))?;
-        let raw = rest.split_once("raw='").map_or(rest, |(_, raw)| raw);
-        let raw = raw.rsplit_once("err=").map_or(raw, |(raw, _)| raw).trim_matches([' ', ',', '\'', ':']);
+        let raw = rest.split_once("raw='").map_or(rest.trim_start_matches([' ', ':']), |(_, raw)| raw);
+        let raw = raw.rsplit_once("err=").map_or(raw, |(raw, _)| raw).trim_end_matches([' ', ',', '\'']);
         let raw = raw.get(..raw.floor_char_boundary(LONGEST_RAW)).unwrap_or_default();
         let name = raw
             .split_once("\"name\"")

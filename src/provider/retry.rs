@@ -179,7 +179,7 @@ pub fn learnt_window(error: &Error) -> Option<u64> {
 /// A sentence with the server's own words behind it, cut to what a person reads.
 pub fn with_detail(message: &str, detail: &str) -> String {
     let detail = detail.trim();
-    // Of a proxy's page the title says all there is.
+    // Of a proxy's page the title says all that there is to say.
     let detail = if detail.starts_with('<') { title_of(detail) } else { detail };
     if detail.is_empty() {
         return format!("{message}.");
@@ -193,9 +193,12 @@ pub fn with_detail(message: &str, detail: &str) -> String {
 
 fn title_of(page: &str) -> &str {
     let lower = page.to_ascii_lowercase();
-    let title = lower.find("<title>").map(|at| at + "<title>".len());
-    let end = title.and_then(|start| lower.get(start..)?.find("</title>").map(|length| start + length));
-    title.zip(end).and_then(|(start, end)| page.get(start..end)).unwrap_or_default().trim()
+    let inside = |open: &str, close: &str| {
+        let start = lower.find(open)? + open.len();
+        let end = start + lower.get(start..)?.find(close)?;
+        page.get(start..end)
+    };
+    inside("<title>", "</title>").or_else(|| inside("<h1>", "</h1>")).unwrap_or_default().trim()
 }
 
 /// The server's words in an error body: `{"error": "…"}`, `{"error": {"message": …}}`, `{"message": …}`,
@@ -392,6 +395,7 @@ mod tests {
     fn of_a_proxys_page_only_the_title_is_shown() {
         let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>nginx</body></html>";
         assert_eq!(with_detail("It failed", page), "It failed: 502 Bad Gateway");
+        assert_eq!(with_detail("It failed", "<html><H1>Too Large</H1></html>"), "It failed: Too Large");
         assert_eq!(with_detail("It failed", "<!doctype html><p>"), "It failed.");
     }
 

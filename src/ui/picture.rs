@@ -67,8 +67,17 @@ pub struct Shown<'text> {
     pub name: &'text str,
     /// Its `data:` address.
     pub address: &'text str,
-    /// Where it stands in a place that is wider.
-    pub align: Align,
+    /// How it fills its place.
+    pub fit: Fit,
+}
+
+/// How a picture fills its place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fit {
+    /// All of it, at this side of a place that is wider.
+    Whole(Align),
+    /// Its middle, over all of the place.
+    Cover,
 }
 
 struct Job {
@@ -213,17 +222,22 @@ impl Pictures {
             }
             State::Ready(texture) => {
                 let size = fitting(texture.size_vec2(), place.size());
-                let left = match shown.align {
-                    Align::Min => place.left(),
-                    Align::Center => place.center().x - size.x / 2.0,
-                    Align::Max => place.right() - size.x,
+                let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+                let (rect, part) = match shown.fit {
+                    Fit::Whole(Align::Min) => (Rect::from_min_size(place.min, size), whole),
+                    Fit::Whole(Align::Center) => {
+                        (Rect::from_min_size(pos2(place.center().x - size.x / 2.0, place.top()), size), whole)
+                    }
+                    Fit::Whole(Align::Max) => {
+                        (Rect::from_min_size(pos2(place.right() - size.x, place.top()), size), whole)
+                    }
+                    Fit::Cover => (place, middle_of(texture.size_vec2(), place.size())),
                 };
-                let rect = Rect::from_min_size(pos2(left, place.top()), size);
                 let source = SizedTexture::from_handle(texture);
                 let response = ui.interact(rect, id, Sense::click()).on_hover_cursor(CursorIcon::ZoomIn);
                 let words = lang.format("picture-enlarge", &[("name", shown.name.into())]);
                 response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &words));
-                Image::from_texture(source).corner_radius(corner).paint_at(ui, rect);
+                Image::from_texture(source).uv(part).corner_radius(corner).paint_at(ui, rect);
                 ui.painter().rect_stroke(rect, corner, theme.line(), StrokeKind::Inside);
                 focus_ring(ui, &response, rect, radius::CONTROL, theme);
                 if response.clicked() {
@@ -268,6 +282,13 @@ fn smooth() -> TextureOptions {
 pub fn fitting(size: Vec2, room: Vec2) -> Vec2 {
     let scale = (room.x / size.x.max(1.0)).min(room.y / size.y.max(1.0)).min(1.0);
     (size * scale).round().max(Vec2::splat(1.0))
+}
+
+/// The part of a picture, from its middle, that has the form of a place; both sides run from 0 to 1.
+fn middle_of(size: Vec2, place: Vec2) -> Rect {
+    let form = (size.x / size.y.max(1.0)) / (place.x / place.y.max(1.0)).max(f32::EPSILON);
+    let part = if form > 1.0 { vec2(1.0 / form, 1.0) } else { vec2(1.0, form) };
+    Rect::from_center_size(pos2(0.5, 0.5), part)
 }
 
 /// Whether an address holds a picture itself.
@@ -320,6 +341,14 @@ mod tests {
         let mut bytes = Cursor::new(Vec::new());
         DynamicImage::new_rgb8(width, height).write_to(&mut bytes, format).unwrap();
         bytes.into_inner()
+    }
+
+    #[test]
+    fn a_thumbnail_shows_the_middle() {
+        let part = |width, height| middle_of(vec2(width, height), Vec2::splat(40.0));
+        assert_eq!(part(200.0, 100.0), Rect::from_min_max(pos2(0.25, 0.0), pos2(0.75, 1.0)));
+        assert_eq!(part(100.0, 200.0), Rect::from_min_max(pos2(0.0, 0.25), pos2(1.0, 0.75)));
+        assert_eq!(part(30.0, 30.0), Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)));
     }
 
     #[test]
@@ -383,7 +412,7 @@ mod tests {
         let ctx = Context::default();
         let mut pictures = Pictures::new(&ctx);
         let picture = address("png", &encoded(2, 2, image::ImageFormat::Png));
-        let shown = |key, owner| Shown { key, owner, name: "", address: &picture, align: Align::Min };
+        let shown = |key, owner| Shown { key, owner, name: "", address: &picture, fit: Fit::Whole(Align::Min) };
         pictures.poll(&ctx);
         pictures.state(shown(1, Id::unique("near")));
         pictures.state(shown(2, Id::unique("far")));

@@ -205,9 +205,9 @@ fn the_secret_service_keeps_a_key_that_the_next_run_reads() {
         printf '%s\n' "$KEY" | env -u KEY "$nod" providers set-key work
         unset KEY
         "$nod" --data-dir "$NOD_DATA_DIR" doctor | grep Keyring
-        "$nod" exec --no-stream --provider work --model m "first"
+        "$nod" exec --no-stream --provider work --model m "question one"
         "$nod" providers remove-key work
-        "$nod" exec --no-stream --provider work --model m "second" || true
+        "$nod" exec --no-stream --provider work --model m "question two" || true
     "#;
     if !["gnome-keyring-daemon", "dbus-run-session"].iter().all(|program| is_installed(program)) {
         // packaging/test.sh installs both.
@@ -224,8 +224,8 @@ fn the_secret_service_keeps_a_key_that_the_next_run_reads() {
     let carries = |words: &str| {
         chats.iter().filter(|chat| chat.contains(words)).map(|chat| chat.contains(PLANTED)).collect::<Vec<_>>()
     };
-    assert_eq!(carries("first"), [true], "{}", text(&output));
-    assert!(!carries("second").contains(&true), "{}", text(&output));
+    assert_eq!(carries("question one"), [true], "{}", text(&output));
+    assert!(!carries("question two").contains(&true), "{}", text(&output));
     assert!(text(&output).contains("✓ Keyring"), "{}", text(&output));
     assert!(!text(&output).contains(PLANTED), "{}", text(&output));
     assert_eq!(person.files_with(PLANTED), Vec::<PathBuf>::new(), "the keyring's own file is encrypted");

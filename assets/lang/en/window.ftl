@@ -102,14 +102,16 @@ slash-help = Show all shortcuts
 welcome-title = What should we work on?
 welcome-promise = Nod reads, writes and searches in the folders you choose — and asks before it changes anything.
 welcome-ollama-runs = Ollama is running
-welcome-models-tools = { $count ->
-    [one] { $count } model on this computer · { $model } can use tools
-   *[other] { $count } models on this computer · { $model } can use tools
+welcome-models-here = { $count ->
+    [one] { $count } model on this computer
+   *[other] { $count } models on this computer
 }
 welcome-models = { $count ->
-    [one] { $count } model on this computer · { $model } cannot use tools
-   *[other] { $count } models on this computer · { $model } cannot use tools
+    [one] { $count } model
+   *[other] { $count } models
 }
+welcome-tools = { $model } can use tools
+welcome-no-tools = { $model } cannot use tools
 welcome-use = Use { $model }
 welcome-using = Using { $model }
 welcome-ollama-empty = Ollama is running, without a model

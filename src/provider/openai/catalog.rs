@@ -17,22 +17,59 @@ use crate::provider::preset;
 /// Largest list that is read, in bytes.
 const LIST_LIMIT: usize = 32 * 1024 * 1024;
 
-/// Context windows that vendors publish and do not list, by the beginning of the name; the longest one holds.
-const PUBLISHED_WINDOWS: &[(&str, u64)] = &[
-    ("gpt-3.5-turbo", 16_385),
-    ("gpt-4-turbo", 128_000),
-    ("gpt-4", 8_192),
-    ("gpt-4o", 128_000),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-5", 400_000),
-    ("gpt-5-chat", 128_000),
-    ("o1", 200_000),
-    ("o3", 200_000),
-    ("o4-mini", 200_000),
-    ("deepseek-", 128_000),
-    ("kimi-k2", 262_144),
-    ("glm-4.5", 131_072),
-    ("glm-4.6", 200_000),
+/// What vendors publish of a model and do not say in their lists.
+struct Published {
+    /// How the name begins; the longest beginning that fits holds.
+    begin: &'static str,
+    /// Tokens.
+    window: u64,
+    calls: bool,
+    thinks: bool,
+    sees: bool,
+}
+
+impl Published {
+    const fn new(begin: &'static str, window: u64) -> Self {
+        Self { begin, window, calls: false, thinks: false, sees: false }
+    }
+
+    const fn calls(self) -> Self {
+        Self { calls: true, ..self }
+    }
+
+    const fn thinks(self) -> Self {
+        Self { thinks: true, ..self }
+    }
+
+    const fn sees(self) -> Self {
+        Self { sees: true, ..self }
+    }
+
+    fn of(model: &str) -> Option<&'static Self> {
+        let name = model.rsplit('/').next().unwrap_or(model);
+        PUBLISHED.iter().filter(|row| name.starts_with(row.begin)).max_by_key(|row| row.begin.len())
+    }
+}
+
+const PUBLISHED: &[Published] = &[
+    Published::new("gpt-3.5-turbo", 16_385).calls(),
+    Published::new("gpt-4", 8_192).calls(),
+    Published::new("gpt-4-turbo", 128_000).calls().sees(),
+    Published::new("gpt-4o", 128_000).calls().sees(),
+    Published::new("gpt-4.1", 1_047_576).calls().sees(),
+    Published::new("gpt-5", 400_000).calls().thinks().sees(),
+    Published::new("gpt-5-chat", 128_000).sees(),
+    Published::new("o1", 200_000).calls().thinks().sees(),
+    Published::new("o1-mini", 128_000).thinks(),
+    Published::new("o3", 200_000).calls().thinks().sees(),
+    Published::new("o3-mini", 200_000).calls().thinks(),
+    Published::new("o4-mini", 200_000).calls().thinks().sees(),
+    Published::new("deepseek-", 128_000),
+    Published::new("deepseek-chat", 128_000).calls(),
+    Published::new("deepseek-reasoner", 128_000).calls().thinks(),
+    Published::new("kimi-k2", 262_144).calls(),
+    Published::new("glm-4.5", 131_072).calls().thinks(),
+    Published::new("glm-4.6", 200_000).calls().thinks(),
 ];
 
 /// A list of models: `{"data": […]}`, or the bare list.
@@ -145,25 +182,21 @@ impl OpenAi {
 
 /// A model of which only the name is known.
 fn unknown(provider: &str, model: &str) -> ModelInfo {
+    let published = Published::of(model);
+    let said = |says: fn(&Published) -> bool| if published.is_some_and(says) { Support::Yes } else { Support::Unknown };
     ModelInfo {
         id: model.to_owned(),
         provider_id: provider.to_owned(),
         display_name: model.to_owned(),
-        context_window: published_window(model),
+        context_window: published.map_or(0, |row| row.window),
         max_output: 0,
         supports_streaming: true,
-        supports_thinking: Support::Unknown,
-        supports_images: Support::Unknown,
-        supports_tool_calling: Support::Unknown,
+        supports_thinking: said(|row| row.thinks),
+        supports_images: said(|row| row.sees),
+        supports_tool_calling: said(|row| row.calls),
         supports_structured_output: Support::Unknown,
         pricing: None,
     }
-}
-
-fn published_window(model: &str) -> u64 {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let fitting = PUBLISHED_WINDOWS.iter().filter(|(begin, _)| name.starts_with(begin));
-    fitting.max_by_key(|(begin, _)| begin.len()).map_or(0, |(_, window)| *window)
 }
 
 fn count(value: Option<&Value>) -> Option<u64> {
@@ -193,10 +226,14 @@ impl Listed {
         info.max_output = count(top.and_then(|top| top.get("max_completion_tokens")))
             .or_else(|| count(self.max_completion_tokens.as_ref()))
             .unwrap_or_default();
-        info.supports_tool_calling =
-            self.capability(&["function_calling", "trained_for_tool_use", "tools", "tool_use"]);
-        info.supports_images = self.capability(&["vision", "image_input", "images"]);
-        info.supports_thinking = self.capability(&["reasoning", "thinking"]);
+        // What the server says goes before what is published.
+        let or = |said: Support, published: Support| if said == Support::Unknown { published } else { said };
+        info.supports_tool_calling = or(
+            self.capability(&["function_calling", "trained_for_tool_use", "tools", "tool_use"]),
+            info.supports_tool_calling,
+        );
+        info.supports_images = or(self.capability(&["vision", "image_input", "images"]), info.supports_images);
+        info.supports_thinking = or(self.capability(&["reasoning", "thinking"]), info.supports_thinking);
         if let Some(parameters) = &self.supported_parameters {
             let has = |name: &str| if parameters.iter().any(|one| one == name) { Support::Yes } else { Support::No };
             info.supports_tool_calling = has("tools");
@@ -272,7 +309,11 @@ mod tests {
     #[test]
     fn every_servers_words_for_its_models_are_read() {
         let plain = info(json!({"id": "gpt-4o-mini", "object": "model", "owned_by": "x"})).unwrap();
-        assert_eq!((plain.context_window, plain.supports_tool_calling), (128_000, Support::Unknown));
+        assert_eq!((plain.context_window, plain.supports_tool_calling), (128_000, Support::Yes));
+        let small = info(json!({"id": "openai/o3-mini-2025-01-31"})).unwrap();
+        assert_eq!((small.supports_thinking, small.supports_images), (Support::Yes, Support::Unknown));
+        let own = info(json!({"id": "gpt-4o-ours", "capabilities": {"vision": false}})).unwrap();
+        assert_eq!(own.supports_images, Support::No);
         for (value, window) in [
             (json!({"id": "a", "max_model_len": 32_768}), 32_768),
             (json!({"id": "a", "meta": {"n_ctx_train": 8_192}}), 8_192),

@@ -12,7 +12,7 @@ use super::text::{TextLook, TextPiece};
 use crate::lang::Lang;
 use crate::ui::highlight::Highlighter;
 use crate::ui::icon::Icon;
-use crate::ui::picture::{self, Pictures, Shown};
+use crate::ui::picture::{self, Fit, Pictures, Shown};
 use crate::ui::theme::{Theme, Type, space};
 
 /// Highest that a picture is drawn, in points.
@@ -446,7 +446,7 @@ fn draw_pieces(
                 ui.painter().rect_filled(rect.translate(origin.to_vec2()), CornerRadius::same(1), *color);
             }
             Piece::Picture { rect, key, name, address } => {
-                let shown = Shown { key: *key, owner: look.owner, name, address, align: egui::Align::Min };
+                let shown = Shown { key: *key, owner: look.owner, name, address, fit: Fit::Whole(egui::Align::Min) };
                 look.pictures.draw(ui, theme, look.lang, id, rect.translate(origin.to_vec2()), shown);
             }
             Piece::Table { at, width, table } => {

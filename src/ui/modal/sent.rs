@@ -27,17 +27,14 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
             if lines.is_empty() {
                 ui.label(theme.rich(lang.text("sent-nothing"), Type::Control, theme.colors.dim));
             }
-            ScrollArea::both().max_height(height).auto_shrink([false, true]).show_rows(
-                ui,
-                row,
-                lines.len(),
-                |ui, rows| {
-                    for line in lines.get(rows).unwrap_or_default() {
-                        let text = theme.rich(line, Type::Mono, theme.colors.text);
-                        ui.add(Label::new(text).wrap_mode(TextWrapMode::Extend));
-                    }
-                },
-            );
+            // As high as it may be from the first frame on: the modal would stay as low as it was then.
+            let area = ScrollArea::both().max_height(height).min_scrolled_height(height).auto_shrink([false, true]);
+            area.show_rows(ui, row, lines.len(), |ui, rows| {
+                for line in lines.get(rows).unwrap_or_default() {
+                    let text = theme.rich(line, Type::Mono, theme.colors.text);
+                    ui.add(Label::new(text).wrap_mode(TextWrapMode::Extend));
+                }
+            });
         });
         super::foot(ui, theme, |ui| {
             if ui.add(Button::secondary(lang.text("sent-close"))).clicked()

@@ -1,13 +1,13 @@
 //! What goes with the message, above its text: pictures as they look, text files as chips. Each can be taken away.
 
-use egui::{Align, Align2, CornerRadius, Id, Rect, Sense, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, CornerRadius, Id, Rect, Sense, StrokeKind, Ui, pos2, vec2};
 
 use crate::app::composer::{Attachment, Composer};
 use crate::app::{Intent, rows};
 use crate::lang::Arg;
 use crate::port::ImageAttachment;
 use crate::ui::icon::Icon;
-use crate::ui::picture::{Pictures, Shown};
+use crate::ui::picture::{Fit, Pictures, Shown};
 use crate::ui::scene::Scene;
 use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{Chip, IconButton, line_of_text};
@@ -78,7 +78,7 @@ fn tile(
     let id = Id::unique(("attached", index));
     if image.image.url.starts_with("data:image/png") || image.image.url.starts_with("data:image/jpeg") {
         let address = image.image.url.as_str();
-        let shown = Shown { key: image.digest, owner: id, name: &image.name, address, align: Align::Center };
+        let shown = Shown { key: image.digest, owner: id, name: &image.name, address, fit: Fit::Cover };
         pictures.draw(ui, theme, scene.lang, id, place, shown);
     } else {
         Icon::Image.paint_at(ui.painter(), place.center(), size::ICON, colors.dim);

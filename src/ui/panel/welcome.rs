@@ -5,8 +5,8 @@ use egui::{Align, CornerRadius, Frame, Layout, Margin, Rect, Response, ScrollAre
 use crate::app::models::{GUIDE, OLLAMA};
 use crate::app::rows::short_path;
 use crate::app::{Intent, PathPurpose, SettingsPage};
-use crate::ir::Support;
-use crate::lang::Arg;
+use crate::ir::{ModelInfo, Support};
+use crate::lang::{Arg, Lang};
 use crate::port::ModelsState;
 use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
@@ -129,9 +129,8 @@ fn ollama(ui: &mut Ui, scene: &mut Scene<'_>) {
     match (models.providers.get(OLLAMA), best) {
         (_, Some(best)) => {
             let count = models.of(OLLAMA).len();
-            let key =
-                if best.supports_tool_calling == Support::Yes { "welcome-models-tools" } else { "welcome-models" };
-            let detail = lang.format(key, &[("count", Arg::from(count)), ("model", Arg::from(best.id.as_str()))]);
+            let here = lang.format("welcome-models-here", &[("count", Arg::from(count))]);
+            let detail = with_tools(lang, here, best);
             let is_used = scene
                 .state
                 .current()
@@ -226,7 +225,9 @@ fn cloud(ui: &mut Ui, scene: &mut Scene<'_>) {
         let model = used.map_or(best.id.as_str(), |session| session.model.as_str());
         let text = lang.format(if is_used { "welcome-using" } else { "welcome-use" }, &[("model", Arg::from(model))]);
         let count = state.models.of(&record.id).len();
-        let detail = lang.format("welcome-models", &[("count", Arg::from(count)), ("model", Arg::from(model))]);
+        let there = lang.format("welcome-models", &[("count", Arg::from(count))]);
+        let shown = used.and_then(|session| state.models.find(&record.id, &session.model)).unwrap_or(best);
+        let detail = with_tools(lang, there, shown);
         let has_model = state.current().is_some_and(|session| !session.model.is_empty());
         let kind = if has_model { ButtonKind::Secondary } else { ButtonKind::Primary };
         let title = lang.format("welcome-provider", &[("name", Arg::from(state.provider_title(&record.id)))]);
@@ -257,10 +258,20 @@ fn cloud(ui: &mut Ui, scene: &mut Scene<'_>) {
         },
     );
     let Some(button) = clicked else { return };
-    let chosen = menu(&button, 280.0, |ui| preset_rows(ui, scene)).and_then(|shown| shown.inner);
+    let chosen = menu(&button, 340.0, |ui| preset_rows(ui, scene)).and_then(|shown| shown.inner);
     if let Some(preset) = chosen {
         scene.push(Intent::BeginProvider(preset));
     }
+}
+
+/// How many models there are, and whether the one that is offered can use tools, where that is known.
+fn with_tools(lang: &Lang, count: String, model: &ModelInfo) -> String {
+    let key = match model.supports_tool_calling {
+        Support::Yes => "welcome-tools",
+        Support::No => "welcome-no-tools",
+        Support::Unknown => return count,
+    };
+    format!("{count} · {}", lang.format(key, &[("model", Arg::from(model.id.as_str()))]))
 }
 
 fn guide(ui: &mut Ui, scene: &mut Scene<'_>) {

@@ -386,7 +386,7 @@ pub(super) fn add(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) {
         let (name, help) = (lang.text("settings-provider-add"), lang.text("settings-provider-add-help"));
         let chosen = row(ui, scene.theme, name, help, |ui| {
             let button = ui.add(Button::secondary(name).icon(Icon::Plus));
-            menu(&button, 280.0, |ui| preset_rows(ui, scene)).and_then(|shown| shown.inner)
+            menu(&button, 340.0, |ui| preset_rows(ui, scene)).and_then(|shown| shown.inner)
         });
         if let Some(preset) = chosen {
             scene.push(Intent::BeginProvider(preset));

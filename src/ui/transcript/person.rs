@@ -8,7 +8,7 @@ use crate::app::{Intent, SessionView};
 use crate::ir::MessageId;
 use crate::ui::icon::Icon;
 use crate::ui::markdown::{DocumentView, Link};
-use crate::ui::picture::{self, Shown};
+use crate::ui::picture::{self, Fit, Shown};
 use crate::ui::theme::{Theme, radius, space};
 use crate::ui::widget::{Button, IconButton};
 
@@ -80,7 +80,7 @@ pub(super) fn draw_pictures(
                 let name = lang.format("picture-name", &[("number", number.into())]);
                 // A message never changes, so its id and the number stand for the address.
                 let key = Id::unique((id, number)).value();
-                let shown = Shown { key, owner, name: &name, address: &image.url, align: Align::Max };
+                let shown = Shown { key, owner, name: &name, address: &image.url, fit: Fit::Whole(Align::Max) };
                 list.transcript.pictures.draw(&list.ui, theme, lang, salt, place, shown);
             } else {
                 let link = Link { address: image.url.clone(), is_image: true };
