@@ -118,7 +118,8 @@ impl Confirms {
 
     /// The reads that can be answered from one list, the shown one among them; empty where there is only one.
     pub fn reads(&self) -> Vec<&ConfirmRequest> {
-        let is_read = |request: &ConfirmRequest| request.access == Access::Read;
+        // What goes to a server is answered one by one.
+        let is_read = |request: &ConfirmRequest| request.access == Access::Read && request.server.is_none();
         if !self.shown().is_some_and(is_read) {
             return Vec::new();
         }

@@ -199,6 +199,25 @@ pub enum Intent {
     /// Opens or closes the diff of one change.
     ToggleHistory(UndoId),
 
+    // Servers
+    /// Opens the form for a new server, or for one that is there.
+    BeginLink(Option<String>),
+    CloseLinkForm,
+    /// Adds a server, or changes one.
+    PutLink {
+        url: String,
+        workspace: String,
+        token: Option<SecretKey>,
+    },
+    PauseLink {
+        url: String,
+        is_paused: bool,
+    },
+    RetryLink(String),
+    RemoveLink(String),
+    /// Opens or closes the list of a server's calls.
+    ToggleLinkCalls(String),
+
     // Settings
     OpenSettings(SettingsPage),
     CloseSettings,
@@ -285,6 +304,8 @@ pub enum PathPurpose {
     AuditExport,
     /// The file that a session is read from.
     Import,
+    /// The folder that a server may look into.
+    Workspace,
 }
 
 /// What to do after the engine could not start.
@@ -321,6 +342,7 @@ pub enum SettingsPage {
     Tools,
     Safety,
     Prompts,
+    Servers,
     Data,
     Shortcuts,
     About,
@@ -328,12 +350,13 @@ pub enum SettingsPage {
 
 impl SettingsPage {
     /// Every page in the order of the navigation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::General,
         Self::Models,
         Self::Tools,
         Self::Safety,
         Self::Prompts,
+        Self::Servers,
         Self::Data,
         Self::Shortcuts,
         Self::About,
@@ -347,6 +370,7 @@ impl SettingsPage {
             Self::Tools => "settings-page-tools",
             Self::Safety => "settings-page-safety",
             Self::Prompts => "settings-page-prompts",
+            Self::Servers => "settings-page-servers",
             Self::Data => "settings-page-data",
             Self::Shortcuts => "settings-page-shortcuts",
             Self::About => "settings-page-about",

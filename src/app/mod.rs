@@ -18,6 +18,7 @@ pub mod toast;
 pub mod undo;
 
 mod intent;
+pub mod link;
 mod session_view;
 mod state;
 #[cfg(test)]

@@ -41,6 +41,7 @@ impl AppState {
             | PathPurpose::DataFolder
             | PathPurpose::Attachment
             | PathPurpose::SensitiveFile
+            | PathPurpose::Workspace
             | PathPurpose::Import => String::new(),
         }
     }
@@ -107,6 +108,7 @@ impl AppState {
             PathPurpose::Attachment => Reaction::none(),
             PathPurpose::SessionFolder => self.add_folder(path),
             PathPurpose::DefaultFolder => self.add_default_folder(&path),
+            PathPurpose::Workspace => self.choose_workspace(&path),
             PathPurpose::SensitiveFile => self.with_selected(|session| Command::LiftSensitive { session, path }),
             PathPurpose::DataFolder => {
                 self.phase = Phase::Starting;

@@ -48,7 +48,10 @@ impl AppState {
         self.data_dir = data_dir;
         self.presets = presets;
         self.models.refresh(None);
-        Reaction { commands: vec![Command::ListSessions, Command::ShowModels], actions: Vec::new() }
+        Reaction {
+            commands: vec![Command::ListSessions, Command::ShowModels, Command::StartLinks],
+            actions: Vec::new(),
+        }
     }
 
     pub(super) fn sessions_listed(&mut self, sessions: Vec<Session>, now: UnixMs) -> Reaction {

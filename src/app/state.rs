@@ -66,6 +66,8 @@ pub struct AppState {
     /// An undo that waits for the person.
     pub undo: Option<super::undo::UndoQuestion>,
     pub history: super::undo::History,
+    /// The servers that may call tools of this computer.
+    pub links: super::link::Links,
     pub closing: Closing,
     /// What the local time is ahead of UTC, in milliseconds.
     pub utc_offset_ms: i64,
@@ -304,6 +306,18 @@ impl AppState {
                 self.confinement = Some(*confinement);
                 Reaction::none()
             }
+            Event::LinksChanged { device_id, links } => {
+                self.links.change(device_id, links);
+                Reaction::none()
+            }
+            Event::LinkCallChanged { url, call } => {
+                self.links.change_call(&url, call);
+                Reaction::none()
+            }
+            Event::LinkCallsListed { url, calls } => {
+                self.links.list_calls(&url, calls);
+                Reaction::none()
+            }
             // That a history was shortened stands under its answer.
             Event::ToolEnded { .. } | Event::ContextMeasured { .. } | Event::HistoryShortened { .. } => {
                 Reaction::none()
@@ -479,6 +493,7 @@ impl AppState {
                         commands: vec![Command::FindConfinement, Command::ListStandingRules],
                         actions: Vec::new(),
                     },
+                    SettingsPage::Servers => self.list_open_calls(),
                     SettingsPage::General
                     | SettingsPage::Models
                     | SettingsPage::Tools
@@ -511,6 +526,17 @@ impl AppState {
             Intent::ResetSetting(key) => Command::ResetSetting { key: key.to_owned() }.into(),
             Intent::PullModel { provider, model } => self.pull_model(provider, &model),
             Intent::CancelPull { provider, model } => Command::CancelPull { provider, model }.into(),
+
+            Intent::BeginLink(url) => self.begin_link(url),
+            Intent::CloseLinkForm => {
+                self.links.form = None;
+                Reaction::none()
+            }
+            Intent::PutLink { url, workspace, token } => self.put_link(url, &workspace, token),
+            Intent::PauseLink { url, is_paused } => Command::PauseLink { url, is_paused }.into(),
+            Intent::RetryLink(url) => Command::RetryLink { url }.into(),
+            Intent::RemoveLink(url) => Command::RemoveLink { url }.into(),
+            Intent::ToggleLinkCalls(url) => self.toggle_link_calls(url),
 
             Intent::OpenAudit => self.open_audit(),
             Intent::CloseAudit => {

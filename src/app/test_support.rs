@@ -93,6 +93,8 @@ pub(super) fn question(id: &str) -> ConfirmRequest {
             covered: 1,
             of: 2,
         }],
+        server: None,
+        expires_at: None,
         asked_at: UnixMs(0),
         is_asked_anew: false,
         plan_hash: "h".to_owned(),

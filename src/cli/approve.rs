@@ -79,6 +79,10 @@ fn show(request: &ConfirmRequest, console: &mut Console) {
         let text = console.say("confirm-by", &by);
         console.problem(&format!("  {text}"));
     }
+    if let Some(server) = &request.server {
+        let text = console.say("confirm-server", &[("server", Arg::from(server.as_str()))]);
+        console.problem(&format!("  {text}"));
+    }
     if request.is_asked_anew {
         let text = console.say("confirm-asked-anew", &[]);
         console.problem(&format!("! {text}"));
@@ -118,6 +122,7 @@ fn reason_key(reason: &AskReason) -> Option<&'static str> {
     match reason {
         // What confines a command is said beside it.
         AskReason::Mode | AskReason::Deletion | AskReason::Command => None,
+        AskReason::Server => Some("confirm-reason-server"),
         AskReason::Outside => Some("cli-ask-outside"),
         AskReason::SuspiciousName { .. } => Some("confirm-reason-name"),
         AskReason::HiddenCharacters { .. } => Some("cli-ask-hidden"),

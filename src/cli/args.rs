@@ -43,6 +43,8 @@ pub enum Task {
     Exec(Box<ExecArgs>),
     /// Run one tool call through the same gate that models go through
     Tool(ToolArgs),
+    /// Let a server's agent use this computer's read-only tools, until interrupted
+    Link(LinkArgs),
     /// List the tools with schema, risk and state
     Tools(ListArgs),
     /// List a provider's models
@@ -147,6 +149,42 @@ pub struct ToolArgs {
     pub arguments: String,
     #[command(flatten)]
     pub gate: GateArgs,
+}
+
+/// `nod link`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  NOD_TOKEN=… nod link --server https://nod.example.com --token-env NOD_TOKEN --workspace ~/project\n\n\
+                  Listing files needs no yes; each file that is read does. Nothing is written and no command is run. Ends with \
+                  Ctrl+C."
+)]
+pub struct LinkArgs {
+    /// The server's address: https, or http on this machine
+    #[arg(long, value_name = "URL")]
+    pub server: String,
+    /// The environment variable that holds the user token
+    #[arg(long, value_name = "VAR")]
+    pub token_env: String,
+    /// The one folder that the server may look into
+    #[arg(long, value_name = "DIR")]
+    pub workspace: PathBuf,
+    /// Who says yes when a file is to be read
+    #[arg(long, value_name = "WHO", default_value = "ask")]
+    pub confirm: LinkConfirm,
+    /// Print one JSON line for each change of the connection and each call, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who says yes to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum LinkConfirm {
+    /// Ask on the terminal, or in the window that has the data folder; denied where there is neither
+    Ask,
+    /// Every file in the workspace that is not secret
+    Allow,
+    /// Nothing
+    Deny,
 }
 
 /// What a tool may touch, and who says yes.

@@ -90,11 +90,16 @@ impl Console {
     /// Stops the session's turn when the process that handed the command over goes away. (In a process of its own Ctrl+C
     /// ends the engine itself.)
     pub(super) fn stop_on_departure(&mut self, engine: &Handle, session: &SessionId) {
+        self.send_on_departure(engine, Command::Stop(session.clone()));
+    }
+
+    /// Sends a command when the process that handed the command line over goes away.
+    pub(super) fn send_on_departure(&mut self, engine: &Handle, command: Command) {
         let Some(departure) = self.departure.take() else { return };
-        let (engine, session) = (engine.clone(), session.clone());
+        let engine = engine.clone();
         let stop = move || {
-            if engine.send(Command::Stop(session)).is_err() {
-                tracing::warn!("a turn goes on although its caller went away");
+            if engine.send(command).is_err() {
+                tracing::warn!("something goes on although its caller went away");
             }
         };
         if let Err(error) = departure.then(stop) {

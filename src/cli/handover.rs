@@ -52,6 +52,7 @@ fn wants_input(task: &Task) -> bool {
         Task::Tool(args) => args.arguments == "-",
         Task::Providers(args) => matches!(args.task, Some(ProvidersTask::SetKey { .. })),
         Task::Tools(_)
+        | Task::Link(_)
         | Task::Models(_)
         | Task::Sessions(_)
         | Task::Audit(_)
@@ -65,6 +66,7 @@ fn wants_input(task: &Task) -> bool {
 fn key_variable(task: &Task) -> Option<&str> {
     match task {
         Task::Exec(args) => args.api_key_env.as_deref(),
+        Task::Link(args) => Some(&args.token_env),
         Task::Tool(_)
         | Task::Providers(_)
         | Task::Tools(_)

@@ -12,6 +12,7 @@ mod doctor;
 mod exec;
 mod exit;
 mod handover;
+mod link;
 mod models;
 mod providers;
 mod sessions;
@@ -147,7 +148,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
         | Task::Undo(_)
         | Task::Config(_)
         | Task::Doctor(_) => true,
-        Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => false,
+        Task::Exec(_) | Task::Tool(_) | Task::Link(_) | Task::Completions { .. } => false,
     };
     if !is_reader {
         return None;
@@ -171,7 +172,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
         Task::Audit(args) => Some(audit::read(args, archive.as_ref(), console)),
         Task::Undo(task) => undo::read(task, archive.as_ref(), console),
         Task::Config(task) => config::read(task, &settings, console),
-        Task::Exec(_) | Task::Tool(_) | Task::Completions { .. } => None,
+        Task::Exec(_) | Task::Tool(_) | Task::Link(_) | Task::Completions { .. } => None,
     }
 }
 
@@ -180,6 +181,7 @@ fn write(task: &Task, engine: &Handle, inbox: &Inbox, console: &mut Console) -> 
     match task {
         Task::Exec(args) => exec::run(args, engine, inbox, console),
         Task::Tool(args) => tool::run(args, engine, inbox, console),
+        Task::Link(args) => link::run(args, engine, inbox, console),
         Task::Sessions(task) => sessions::write(task, engine, inbox, console),
         Task::Undo(task) => undo::write(task, engine, inbox, console),
         Task::Config(task) => config::write(task, engine, inbox, console),

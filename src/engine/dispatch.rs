@@ -20,6 +20,7 @@ use crate::provider::memory::memory;
 use super::confirm::Answered;
 use super::fault::Fault;
 use super::gate::{self, Caller};
+use super::link::{self, Links};
 use super::model::Pulls;
 use super::provider::origin_of;
 use super::shared::Shared;
@@ -42,6 +43,7 @@ pub(super) struct Dispatcher {
     shared: Arc<Shared>,
     sessions: HashMap<SessionId, Live>,
     pulls: Pulls,
+    links: Links,
     ended: mpsc::Sender<Ended>,
     ends: mpsc::Receiver<Ended>,
 }
@@ -79,7 +81,7 @@ struct Waiting {
 impl Dispatcher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (ended, ends) = mpsc::channel(64);
-        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), ended, ends }
+        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), links: Links::default(), ended, ends }
     }
 
     /// Serves until the engine shall end.
@@ -323,6 +325,17 @@ impl Dispatcher {
                 self.errand(async move { undo::show(&shared, id).await });
                 Ok(())
             }
+            Command::StartLinks => self.links.start(&shared).await,
+            Command::PutLink { url, workspace, token } => self.links.put(&shared, &url, workspace, token).await,
+            Command::RunLink { url, workspace, token } => self.links.run(&shared, &url, workspace, token).await,
+            Command::StopLink { url } => self.links.stop(&shared, &url).await,
+            Command::PauseLink { url, is_paused } => self.links.pause(&shared, &url, is_paused).await,
+            Command::RetryLink { url } => self.links.retry(&shared, &url).await,
+            Command::RemoveLink { url } => self.links.remove(&shared, &url).await,
+            Command::ListLinkCalls { url } => {
+                self.errand(async move { link::list_calls(&shared, url).await });
+                Ok(())
+            }
             Command::Raise => {
                 shared.publish(Event::Raised).await;
                 Ok(())
@@ -473,6 +486,7 @@ impl Dispatcher {
             model_words: String::new(),
             effects: tokio::sync::Mutex::new(()),
             notices: None,
+            remote: None,
         });
         let cancel = stops.add(&call.id, &stop);
         let guard = EndGuard { ended: self.ended.clone(), session: Some(id.clone()) };
@@ -548,6 +562,9 @@ impl Dispatcher {
             }
         }
         self.pulls.stop_all();
+        if tokio::time::timeout(STOPPING, self.links.end()).await.is_err() {
+            tracing::error!("a connection did not end in time");
+        }
         let stopped = tokio::time::timeout(STOPPING, futures_util::future::join_all(tasks));
         let goodbyes = tokio::time::timeout(STOPPING, self.report_ends(stopped)).await;
         if !matches!(goodbyes, Ok(true)) {

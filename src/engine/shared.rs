@@ -18,6 +18,7 @@ use super::confirm::Confirms;
 use super::fault::Fault;
 use super::inbox::Hub;
 use super::key::Keys;
+use super::link::Board;
 use super::provider::ProviderSource;
 use super::request::KnownModels;
 use super::undo::Undo;
@@ -37,6 +38,8 @@ pub(super) struct Shared {
     pub(super) helper: PathBuf,
     pub(super) confiner: Confiner,
     pub(super) surroundings: Surroundings,
+    /// What front ends see of the servers that may call.
+    pub(super) links: Board,
     /// What runs beside the sessions: downloads, searches, lists of models.
     pub(super) errands: TaskTracker,
 }

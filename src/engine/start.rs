@@ -23,6 +23,7 @@ use super::confirm::Confirms;
 use super::dispatch::Dispatcher;
 use super::inbox::{Hub, Inbox, Wake};
 use super::key::Keys;
+use super::link::Board;
 use super::lookup::preset_infos;
 use super::provider::{ConfiguredProviders, ProviderSource};
 use super::request::KnownModels;
@@ -207,6 +208,7 @@ impl Engine {
                 data_dir: Some(real_folder(&options.data_dir)),
                 platform: Platform::current(),
             },
+            links: Board::default(),
             errands: TaskTracker::new(),
         });
         let (commands, taken) = mpsc::channel(COMMANDS);

@@ -310,6 +310,7 @@ impl Turn {
             model_words: asking.map(|record| record.message.content.clone()).unwrap_or_default(),
             effects: tokio::sync::Mutex::new(()),
             notices: Some(sender),
+            remote: None,
         });
         let mut tasks = JoinSet::new();
         for call in calls {

@@ -101,6 +101,8 @@ pub enum AuditOrigin {
     Model,
     /// A person at the command line (`nod tool`).
     CommandLine,
+    /// A server over the device link.
+    Server,
     /// The person.
     Person,
     /// The program itself.

@@ -77,6 +77,8 @@ codes! {
     RateLimited = "RATE_LIMITED",
     /// The person said no, or could not be asked.
     ConfirmationRejected = "CONFIRMATION_REJECTED",
+    /// A server used the same call's name with other arguments.
+    IdempotencyConflict = "IDEMPOTENCY_CONFLICT",
     /// The question was answered too late.
     RequestExpired = "REQUEST_EXPIRED",
     /// Stopped by the person.

@@ -14,6 +14,7 @@ mod id;
 #[cfg(test)]
 mod json;
 mod known_refusal;
+mod link;
 mod memory;
 mod message;
 mod model;
@@ -37,6 +38,10 @@ pub use context::{Context, CurrentTask};
 pub use error::{Error, ErrorCode};
 pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UndoId, UnixMs};
 pub use known_refusal::KnownRefusal;
+pub use link::{
+    Admission, LinkCall, LinkCallState, LinkEnd, LinkProblem, LinkRecord, LinkServer, LinkState, LinkView, MOST_OWED,
+    admit,
+};
 pub use memory::{MemoryItem, MemorySource, MemoryType};
 pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{Cost, ModelInfo, Pricing, Support};

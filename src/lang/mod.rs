@@ -51,6 +51,7 @@ impl Locale {
                     ("audit", include_str!(concat!("../../assets/lang/", $tag, "/audit.ftl"))),
                     ("undo", include_str!(concat!("../../assets/lang/", $tag, "/undo.ftl"))),
                     ("cli", include_str!(concat!("../../assets/lang/", $tag, "/cli.ftl"))),
+                    ("link", include_str!(concat!("../../assets/lang/", $tag, "/link.ftl"))),
                     ("guide", include_str!(concat!("../../assets/lang/", $tag, "/guide.ftl"))),
                 ]
             };

@@ -1,10 +1,10 @@
 //! The decision: built-in denial > the person's denial > must ask > allow rule > default.
 
-use crate::ir::{Access, Code, Decider, Failure, RuleId};
+use crate::ir::{Access, Code, Decider, Failure, RiskLevel, RuleId};
 
 use super::denial::built_in_denial;
 use super::question::{mode_asks, must_ask, notices};
-use super::{AskReason, CallFacts, RuleEffect, RuleSet, matching_rules, proposals};
+use super::{AskReason, CallFacts, Origin, RuleEffect, RuleSet, matching_rules, proposals};
 
 /// What follows for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,18 @@ pub fn decide(facts: &CallFacts, rules: &RuleSet) -> Decision {
         reasons.push(AskReason::ChangedRule);
         reasons.extend(notices(facts));
         return Decision::Ask { reasons, rememberable: false };
+    }
+    match facts.origin {
+        // No rule and no mode ever covers what leaves for a server.
+        Origin::Server if reasons.is_empty() && facts.risk <= RiskLevel::Low => {
+            return Decision::Allow { by: Decider::BuiltIn, rule: None };
+        }
+        Origin::Server => {
+            reasons.insert(0, AskReason::Server);
+            reasons.extend(notices(facts));
+            return Decision::Ask { reasons, rememberable: false };
+        }
+        Origin::Model | Origin::CommandLine => {}
     }
     // Matching has left out every allow rule that may not answer such a question.
     if let Some(rule) = first(RuleEffect::Allow) {

@@ -5,8 +5,9 @@ use crate::ir::{Access, Code, Failure};
 use super::display::holds_unseen;
 use super::names::sensitive_failure;
 use super::protected::is_protected_below;
+use super::remote::deny_server;
 use super::{
-    CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, RelPath, TargetFacts, TargetKind,
+    CallFacts, CommandJudgement, NameVerdict, Origin, PathPlace, ProtectedWrite, RelPath, TargetFacts, TargetKind,
     blocked_path, folder_concern, judge_name,
 };
 
@@ -15,7 +16,11 @@ pub(super) fn built_in_denial(facts: &CallFacts) -> Option<Failure> {
     if let Some(CommandJudgement::Denied { reason }) = &facts.command {
         return Some(Failure::new(Code::CommandDenied, reason.clone()));
     }
-    facts.targets.iter().find_map(|target| deny_target(target, facts))
+    let for_server = match facts.origin {
+        Origin::Server => deny_server(facts),
+        Origin::Model | Origin::CommandLine => None,
+    };
+    for_server.or_else(|| facts.targets.iter().find_map(|target| deny_target(target, facts)))
 }
 
 fn deny_target(target: &TargetFacts, facts: &CallFacts) -> Option<Failure> {

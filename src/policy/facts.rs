@@ -13,6 +13,8 @@ pub enum Origin {
     Model,
     /// A person at the command line (`nod tool`).
     CommandLine,
+    /// A server over the device link.
+    Server,
 }
 
 /// Everything that a decision rests on. The same facts and rules always give the same decision.

@@ -16,6 +16,7 @@ mod names;
 mod path;
 mod protected;
 mod question;
+mod remote;
 mod rule;
 mod secret;
 mod surroundings;
@@ -29,6 +30,7 @@ pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};
 pub use protected::{ProtectedWrite, is_protected_write};
 pub use question::AskReason;
+pub use remote::{is_repository, lexical_of_server};
 pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, RuleSet, denials, matching_rules, may_be_made, proposals};
 pub use secret::{
     KEY_CONTEXT_BYTES, MaskedSecret, Masker, Secret, SecretKind, find_secrets, is_secret_name, key_lines,

@@ -15,6 +15,8 @@ use super::{CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite,
 pub enum AskReason {
     /// The session's mode asks for this kind of call.
     Mode,
+    /// What it reads goes to a server.
+    Server,
     /// A deletion is always asked.
     Deletion,
     /// A command is always asked.

@@ -137,6 +137,22 @@ pub enum Command {
     ApplyUndo { scope: UndoScope, direction: UndoDirection, choices: Vec<(UndoId, UndoChoice)>, plan_hash: String },
     /// What one entry of the journal changed → `UndoShown`.
     ShowUndo(UndoId),
+    /// Connects to every server that was added to the device link and is not paused → `LinksChanged`.
+    StartLinks,
+    /// Adds a server to the device link, or changes its folder or token; connects → `LinksChanged`, `KeyKept`.
+    PutLink { url: String, workspace: PathBuf, token: Option<SecretKey> },
+    /// Connects to a server without adding it, until `StopLink` → `LinksChanged`.
+    RunLink { url: String, workspace: PathBuf, token: SecretKey },
+    /// Ends such a connection → `LinksChanged`.
+    StopLink { url: String },
+    /// Ends a server's connection for now, or begins it again → `LinksChanged`.
+    PauseLink { url: String, is_paused: bool },
+    /// Tries to connect at once → `LinksChanged`.
+    RetryLink { url: String },
+    /// Forgets a server, its token and the record of its calls → `LinksChanged`.
+    RemoveLink { url: String },
+    /// A server's last calls → `LinkCallsListed`.
+    ListLinkCalls { url: String },
     /// Brings the window forward (a second start asks for it) → `Raised`.
     Raise,
     /// Stops everything, finishes writing → `Ended`.

@@ -52,6 +52,12 @@ pub struct ConfirmRequest {
     /// Scopes that may be refused for good, narrow to broad, each with what it would have refused.
     #[serde(default)]
     pub denials: Vec<RuleOffer>,
+    /// The server that asks over the device link: its address. It can be allowed once or denied, nothing else.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// When it closes by itself, refused; `None` for never.
+    #[serde(default)]
+    pub expires_at: Option<UnixMs>,
     /// When it was asked.
     pub asked_at: UnixMs,
     /// Whether it is asked anew because what was approved is no longer what is there.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{
-    AuditCheck, AuditRow, CallId, CallRecord, Confinement, ConfirmId, Contact, Error, MessageId, MessageRecord,
-    ModelInfo, Preview, Session, SessionId, State, StreamEvent, TokenUsage, ToolResult, UndoDirection, UndoEntry,
-    UndoId, UndoPlan, UndoResult, UndoScope,
+    AuditCheck, AuditRow, CallId, CallRecord, Confinement, ConfirmId, Contact, Error, LinkCall, LinkView, MessageId,
+    MessageRecord, ModelInfo, Preview, Session, SessionId, State, StreamEvent, TokenUsage, ToolResult, UndoDirection,
+    UndoEntry, UndoId, UndoPlan, UndoResult, UndoScope,
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
@@ -122,6 +122,13 @@ pub enum Event {
     UndoApplied { session: SessionId, scope: UndoScope, direction: UndoDirection, results: Vec<UndoResult> },
     /// What one entry of the journal changed.
     UndoShown { entry: UndoId, preview: Preview },
+
+    /// The servers of the device link, all of them, and this installation's name.
+    LinksChanged { device_id: String, links: Vec<LinkView> },
+    /// A server's call was added or changed.
+    LinkCallChanged { url: String, call: LinkCall },
+    /// A server's last calls, newest first.
+    LinkCallsListed { url: String, calls: Vec<LinkCall> },
 
     /// Something the person should know; a key of the language files with its arguments.
     Notice { key: &'static str, args: Vec<(&'static str, String)> },

@@ -17,6 +17,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migration/4.sql"),
     include_str!("migration/5.sql"),
     include_str!("migration/6.sql"),
+    include_str!("migration/7.sql"),
 ];
 
 /// The format that `steps` lead to.

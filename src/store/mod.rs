@@ -14,6 +14,7 @@ mod connection;
 mod contact;
 mod error;
 mod export;
+mod link;
 mod message;
 mod migration;
 mod place;

@@ -8,7 +8,7 @@ use crate::ir::{AuditAct, AuditEntry, AuditOrigin, CallRecord, CallStatus, Messa
 
 use super::row::word;
 use super::seal::SealKey;
-use super::{StoreError, audit, call, message};
+use super::{StoreError, audit, call, link, message};
 
 /// What was mended when a store was opened.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -41,6 +41,7 @@ pub(super) fn recover(connection: &mut Connection, seal: &SealKey, now: UnixMs) 
         message::replace(&transaction, row, &record)?;
         recovery.messages.push(record.id);
     }
+    link::settle_running(&transaction, now)?;
     transaction.commit()?;
     Ok(recovery)
 }

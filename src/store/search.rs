@@ -157,7 +157,7 @@ fn search(connection: &Connection, query: &Query, limit: usize) -> Result<Vec<Hi
     let mut hits = Vec::new();
     let mut titles = connection.prepare(
         "SELECT s.id, s.title FROM title_text AS t JOIN session AS s ON s.row = t.rowid
-         WHERE title_text MATCH ?1 AND s.deleted_at IS NULL ORDER BY t.rowid DESC",
+         WHERE title_text MATCH ?1 AND s.deleted_at IS NULL AND s.server IS NULL ORDER BY t.rowid DESC",
     )?;
     let mut rows = titles.query([&query.expression])?;
     while let Some(row) = rows.next()?

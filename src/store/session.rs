@@ -20,7 +20,7 @@ impl Store {
     pub async fn list_sessions(&self) -> Result<Vec<Session>, StoreError> {
         self.look(|transaction| {
             let mut statement = transaction.prepare(&format!(
-                "SELECT {COLUMNS} FROM session WHERE deleted_at IS NULL ORDER BY updated_at DESC, row DESC"
+                "SELECT {COLUMNS} FROM session WHERE deleted_at IS NULL AND server IS NULL ORDER BY updated_at DESC, row DESC"
             ))?;
             let mut rows = statement.query([])?;
             let mut sessions = Vec::new();

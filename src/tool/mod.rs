@@ -17,6 +17,8 @@ mod search_files;
 mod testing;
 mod text;
 mod visible;
+mod workspace_list_files;
+mod workspace_read_file;
 mod write_file;
 
 use std::path::PathBuf;
@@ -216,6 +218,15 @@ pub fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(run_command::RunCommand),
     ]
 }
+
+/// What a server may call over the device link. These are not in the list of the models of this computer, and those are not
+/// in this one.
+pub fn for_servers() -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(workspace_list_files::WorkspaceListFiles), Arc::new(workspace_read_file::WorkspaceReadFile)]
+}
+
+/// The version of the tools that servers may call: a change of what one of them means is another version.
+pub const SERVER_TOOL_VERSION: &str = "1";
 
 /// The tool of this name.
 pub fn find(name: &str) -> Option<Arc<dyn Tool>> {

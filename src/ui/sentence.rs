@@ -10,6 +10,8 @@ use crate::port::{ConfirmRequest, error_text};
 pub fn title_key(request: &ConfirmRequest) -> &'static str {
     match (request.access, &request.preview) {
         (Access::Read, _) => match (request.call.name.as_str(), request.folder.is_some()) {
+            ("workspace.list_files", _) => "confirm-title-server-list",
+            ("workspace.read_file", _) => "confirm-title-server",
             ("list_directory", false) => "confirm-title-list",
             ("list_directory", true) => "confirm-title-list-inside",
             ("search_files", false) => "confirm-title-search",
@@ -47,6 +49,8 @@ pub fn what(lang: &Lang, request: &ConfirmRequest) -> String {
             Access::Read => match request.call.name.as_str() {
                 "list_directory" => lang.text("confirm-what-list"),
                 "search_files" => lang.text("confirm-what-search"),
+                "workspace.list_files" => lang.text("confirm-what-server-list"),
+                "workspace.read_file" => lang.text("confirm-what-server"),
                 _ => lang.text("confirm-what-read"),
             },
             Access::Write => lang.text("confirm-what-folder"),
@@ -112,6 +116,7 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
     match reason {
         // Said by the title already.
         AskReason::Mode | AskReason::Deletion | AskReason::Command => None,
+        AskReason::Server => Some((lang.text("confirm-reason-server").to_owned(), true)),
         AskReason::Outside => Some((lang.text("confirm-reason-outside").to_owned(), true)),
         AskReason::SuspiciousName { part } => {
             let part = escape(part, false);

@@ -44,6 +44,7 @@ pub(super) fn spawn(
 pub(super) const fn dialog_title(purpose: &PathPurpose) -> &'static str {
     match purpose {
         PathPurpose::SessionFolder | PathPurpose::DefaultFolder => "path-title-folder",
+        PathPurpose::Workspace => "path-title-workspace",
         PathPurpose::DataFolder => "path-title-data",
         PathPurpose::Attachment => "path-title-attach",
         PathPurpose::Export(_) => "path-title-export",
@@ -58,7 +59,7 @@ pub(super) fn pick_path(purpose: PathPurpose, title: &str, suggested_name: &str)
     let start = Instant::now();
     let dialog = FileDialog::new().set_title(title);
     let paths = match &purpose {
-        PathPurpose::SessionFolder | PathPurpose::DefaultFolder | PathPurpose::DataFolder => {
+        PathPurpose::SessionFolder | PathPurpose::DefaultFolder | PathPurpose::DataFolder | PathPurpose::Workspace => {
             dialog.pick_folder().map(|path| vec![path])
         }
         PathPurpose::Attachment => dialog.pick_files(),

@@ -13,6 +13,7 @@
 mod audit;
 mod chat;
 mod confirm;
+mod link;
 mod markdown;
 mod picture;
 mod provider;

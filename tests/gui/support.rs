@@ -298,6 +298,8 @@ pub(crate) fn question(id: &str, content: &str) -> ConfirmRequest {
             },
             RuleOffer { scope: RuleScope::ToolInFolders { tool: "write_file".to_owned() }, covered: 4, of: 9 },
         ],
+        server: None,
+        expires_at: None,
         asked_at: UnixMs(START),
         is_asked_anew: false,
         plan_hash: "hash".to_owned(),

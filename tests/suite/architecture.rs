@@ -25,7 +25,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("port", &["ir", "policy", "secret"]),
     (
         "engine",
-        &["ir", "policy", "workspace", "sandbox", "provider", "store", "tool", "agent", "port", "secret", "journal"],
+        &[
+            "ir",
+            "policy",
+            "workspace",
+            "sandbox",
+            "provider",
+            "store",
+            "tool",
+            "agent",
+            "port",
+            "secret",
+            "journal",
+            "link",
+        ],
     ),
     ("link", &["ir", "policy", "workspace", "port", "secret"]),
     // A front end: the machine of `agent` with tools on another computer, whose frames are the link's; arguments are checked

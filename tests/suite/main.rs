@@ -29,6 +29,7 @@ mod key;
 mod kill;
 mod kill_point;
 mod large_write;
+mod link;
 mod network;
 mod openai;
 mod overflow;

@@ -53,6 +53,10 @@ pub(super) async fn approve<'caller>(
     for look in 0..MOST_LOOKS {
         let mut plan = examine(caller, &row.call).await?;
         step("examined", &row.call.id);
+        if let Some(remote) = caller.remote.as_ref().filter(|_| look == 0) {
+            remote.admit(caller).await?;
+            step("admitted", &row.call.id);
+        }
         let now = caller.shared.now();
         // A yes still holds where the new plan is the one that was approved: the same target in the same state, found
         // by a way that has only become longer (its folder was missing and is there now).

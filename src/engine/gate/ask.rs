@@ -14,7 +14,7 @@ use super::super::shared::unique;
 use super::approval::Approval;
 use super::dry_run::History;
 use super::plan::Plan;
-use super::{Caller, Notice, Refusal, examine, step};
+use super::{Caller, Notice, Refusal, examine, remote, step};
 
 /// Asks the person about this plan and waits. Dropping the future closes the question.
 pub(super) async fn ask(
@@ -36,6 +36,7 @@ pub(super) async fn ask(
     caller.transcript.update_call(row).await.map_err(Failure::from)?;
     step("asked", &row.call.id);
 
+    let asked_at = request.asked_at;
     let mut rules_changed = caller.transcript.watch_rules();
     let mut ticket = caller.shared.confirms.ask(&caller.shared.hub, request).await;
     notify(caller, Notice::Waiting(row.call.id.clone())).await;
@@ -59,6 +60,7 @@ pub(super) async fn ask(
                 unanswered = Some(Unanswered::ScreenLocked);
                 break Err(lapsed(Unanswered::ScreenLocked));
             }
+            refusal = remote::too_late(caller, asked_at) => break Err(refusal),
             Ok(()) = rules_changed.changed() => {
                 // An answer to another question may have made a rule that covers this one.
                 if let Some(verdict) = judge_by_rules(caller, row, plan).await {
@@ -70,7 +72,11 @@ pub(super) async fn ask(
     ticket.close(unanswered).await;
     step("answered", &row.call.id);
     notify(caller, Notice::Answered(row.call.id.clone())).await;
-    verdict
+    // A yes that comes after the call's time is none.
+    match &caller.remote {
+        Some(remote) if verdict.is_ok() && remote.is_over(caller) => Err(remote::expired()),
+        Some(_) | None => verdict,
+    }
 }
 
 async fn question(
@@ -120,7 +126,10 @@ async fn question(
         model_words: caller.model_words.clone(),
         rule_proposals: scopes,
         dry_run,
-        denials: history.offers(denials(&plan.facts)),
+        // A server's call is allowed once or denied once: no rule is made of either.
+        denials: if caller.remote.is_some() { Vec::new() } else { history.offers(denials(&plan.facts)) },
+        server: caller.remote.as_ref().map(|remote| remote.server.clone()),
+        expires_at: caller.remote.as_ref().map(|remote| remote.deadline(caller.shared.now())),
         asked_at: caller.shared.now(),
         is_asked_anew,
         plan_hash: plan.hash.clone(),
@@ -192,7 +201,7 @@ fn lapsed(why: Unanswered) -> Refusal {
 }
 
 /// A no in the words of whoever said it: nobody is told that the person refused who was not asked.
-fn refusal(decider: Decider, reason: Option<String>) -> Refusal {
+pub(super) fn refusal(decider: Decider, reason: Option<String>) -> Refusal {
     let words = match (decider, &reason) {
         (Decider::Person, Some(reason)) => format!("The person refused this call and says: {reason}"),
         (Decider::Person, None) => {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::ir::{Access, Code, Confinement, Failure, Network, Session, ToolCall};
 use crate::policy::{
     CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Surroundings, TargetFacts, decide,
-    folder_concern, judge_command, lexical,
+    folder_concern, judge_command, lexical, lexical_of_server,
 };
 use crate::port::Settings;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, args_hash, parse_strict, validate};
@@ -142,7 +142,14 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 fn find(caller: &Caller, call: &ToolCall) -> Result<Arc<dyn Tool>, Failure> {
-    let tools = &caller.shared.tools;
+    let for_servers;
+    let tools = match caller.origin {
+        Origin::Model | Origin::CommandLine => &caller.shared.tools,
+        Origin::Server => {
+            for_servers = crate::tool::for_servers();
+            &for_servers
+        }
+    };
     tools.iter().find(|tool| tool.definition().name == call.name).cloned().ok_or_else(|| {
         let settings = caller.shared.settings();
         let names = tools.iter().map(|tool| tool.definition().name);
@@ -173,7 +180,11 @@ fn judge_text(
 ) -> Result<Vec<Lexical>, Failure> {
     let mut places = Vec::with_capacity(request.paths.len());
     for wanted in &request.paths {
-        let place = lexical(&wanted.given, folders, lifted, &caller.shared.surroundings)?;
+        let surroundings = &caller.shared.surroundings;
+        let place = match caller.origin {
+            Origin::Model | Origin::CommandLine => lexical(&wanted.given, folders, lifted, surroundings)?,
+            Origin::Server => lexical_of_server(&wanted.given, folders, surroundings)?,
+        };
         if matches!(place, Lexical::Outside { .. }) && wanted.purpose != Purpose::Read {
             let words = format!("Changes are made inside the allowed folders only. Path: {}", wanted.given);
             return Err(Failure::new(Code::PathOutOfScope, words));

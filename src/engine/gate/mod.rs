@@ -12,10 +12,12 @@ mod filter;
 mod keep;
 mod plan;
 mod record;
+mod remote;
 mod run;
 mod tree;
 
 pub(super) use filter::for_model;
+pub(super) use remote::Remote;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -55,6 +57,8 @@ pub(super) struct Caller {
     pub(super) effects: tokio::sync::Mutex<()>,
     /// Where the turn hears that a call waits.
     pub(super) notices: Option<mpsc::Sender<Notice>>,
+    /// What holds besides for a call over the device link.
+    pub(super) remote: Option<Remote>,
 }
 
 /// What a turn must know while a call is at the gate.
@@ -279,6 +283,7 @@ impl From<Failure> for Refusal {
             | Code::CommandDenied
             | Code::UnconfinedDenied
             | Code::UrlDenied
+            | Code::IdempotencyConflict
             | Code::ConfirmationRejected => true,
             Code::InvalidArguments
             | Code::ToolNotAvailable

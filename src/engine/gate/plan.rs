@@ -105,6 +105,7 @@ pub(super) fn hash(
         match origin {
             Origin::Model => "model",
             Origin::CommandLine => "command-line",
+            Origin::Server => "server",
         },
         tool,
         args,

@@ -37,6 +37,7 @@ fn line(caller: &Caller, act: AuditAct, row: &CallRecord) -> AuditEntry {
     let origin = match caller.origin {
         Origin::Model => AuditOrigin::Model,
         Origin::CommandLine => AuditOrigin::CommandLine,
+        Origin::Server => AuditOrigin::Server,
     };
     AuditEntry { model: caller.model.clone(), ..AuditEntry::of_call(caller.shared.now(), act, origin, row) }
 }

@@ -14,7 +14,7 @@ mod traffic;
 
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect;
 use tokio::time::timeout;
 use url::Url;
@@ -111,6 +111,17 @@ impl Http {
     pub fn with_headers(mut self, headers: HeaderMap) -> Self {
         self.headers = headers;
         self
+    }
+
+    /// The same client, sending this token with every request.
+    ///
+    /// # Errors
+    /// When the token holds what no header may.
+    pub fn with_bearer(self, token: &SecretKey) -> Result<Self, HttpError> {
+        let value = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
+        let mut value = value.map_err(|error| self.fail(HttpProblem::Setup(error.to_string())))?;
+        value.set_sensitive(true);
+        Ok(self.with_headers(HeaderMap::from_iter([(AUTHORIZATION, value)])))
     }
 
     /// Scheme, host and port.

@@ -69,6 +69,7 @@ const fn origin_key(origin: AuditOrigin) -> &'static str {
     match origin {
         AuditOrigin::Model => "audit-origin-model",
         AuditOrigin::CommandLine => "audit-origin-command-line",
+        AuditOrigin::Server => "audit-origin-server",
         AuditOrigin::Person => "audit-origin-person",
         AuditOrigin::Nod => "audit-origin-nod",
     }

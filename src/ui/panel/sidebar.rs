@@ -4,10 +4,13 @@ use egui::{
     Align, CornerRadius, Frame, Id, Key, Layout, Margin, Modifiers, Panel, Response, ScrollArea, Sense, Ui, vec2,
 };
 
-use crate::app::rows::SidebarRow;
+use crate::app::link::state_key;
+use crate::app::rows::{SidebarRow, short_path};
 use crate::app::session::Badge;
 use crate::app::{Intent, PathPurpose, SettingsPage};
-use crate::ir::SessionId;
+use crate::ir::{LinkState, SessionId};
+use crate::lang::Arg;
+use crate::policy::escape;
 use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, ViewState, take_key};
 use crate::ui::theme::{Type, radius, size, space};
@@ -26,8 +29,9 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             Frame::NONE
                 .inner_margin(Margin { left: 12, right: 12, top: 12, bottom: 8 })
                 .show(ui, |ui| head(ui, scene, view));
+            let has_links = !scene.state.links.links.is_empty();
             Panel::bottom("sidebar foot")
-                .exact_size(44.0)
+                .exact_size(if has_links { 44.0 + size::ROW } else { 44.0 })
                 .resizable(false)
                 .show_separator_line(false)
                 .frame(Frame::NONE.inner_margin(Margin::symmetric(8, 6)))
@@ -77,6 +81,8 @@ pub fn search_id() -> Id {
 fn foot(ui: &mut Ui, scene: &mut Scene<'_>) {
     let line = ui.max_rect();
     ui.painter().hline(line.x_range(), line.top() - 6.0, scene.theme.line());
+    local_tools(ui, scene);
+    let line = egui::Rect::from_min_max(ui.cursor().min, line.max);
     let row = ListRow::new(scene.lang.text("settings-title")).icon(Icon::Settings);
     if ui.add(row).on_hover_text("Ctrl ,").clicked() {
         scene.push(Intent::OpenSettings(SettingsPage::General));
@@ -87,6 +93,38 @@ fn foot(ui: &mut Ui, scene: &mut Scene<'_>) {
         let place = egui::Rect::from_center_size(egui::pos2(line.right() - 52.0, line.center().y), vec2(96.0, 20.0));
         ui.put(place, widget::Badge::new(words, Tone::Warn))
             .on_hover_text(scene.lang.text("fault-start-unsaved-detail"));
+    }
+}
+
+/// Whether a server may use this computer's tools.
+fn local_tools(ui: &mut Ui, scene: &mut Scene<'_>) {
+    let Some(link) = scene.state.links.foremost() else { return };
+    let lang = scene.lang;
+    let state = lang.text(state_key(&link.state));
+    let folder = short_path(&link.server.workspace, scene.home);
+    let words = match &link.state {
+        LinkState::Connected => {
+            let folder = folder.rsplit(['/', '\\']).next().unwrap_or_default();
+            lang.format("link-foot-folder", &[("state", Arg::from(state)), ("folder", Arg::from(folder))])
+        }
+        LinkState::Paused
+        | LinkState::Connecting
+        | LinkState::Waiting { .. }
+        | LinkState::Replaced
+        | LinkState::Stopped { .. } => lang.format("link-foot", &[("state", Arg::from(state))]),
+    };
+    let help = lang.format(
+        "link-foot-help",
+        &[
+            ("server", Arg::from(link.server.url.as_str())),
+            ("folder", Arg::from(folder.as_str())),
+            ("device", Arg::from(scene.state.links.device_id.as_str())),
+        ],
+    );
+    let words = escape(&words, false);
+    let response = ui.add(ListRow::new(&words).icon(Icon::Plug)).on_hover_text(escape(&help, true));
+    if response.clicked() {
+        scene.push(Intent::OpenSettings(SettingsPage::Servers));
     }
 }
 

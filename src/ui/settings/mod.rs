@@ -23,6 +23,7 @@ mod models;
 mod prompts;
 pub(super) mod provider;
 mod safety;
+mod servers;
 mod tools;
 
 const NAV_WIDTH: f32 = 200.0;
@@ -36,6 +37,7 @@ pub struct SettingsView {
     /// The address of the proxy for all.
     proxy: Option<String>,
     models: model_list::ModelListView,
+    server: servers::ServerView,
 }
 
 /// Draws the settings in place of the main window.
@@ -84,6 +86,7 @@ fn draw_page(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, page: Set
         SettingsPage::Tools => tools::show(ui, scene, &mut view.settings),
         SettingsPage::Safety => safety::show(ui, scene, &mut view.settings, &mut view.standing_rule),
         SettingsPage::Prompts => prompts::show(ui, scene, &mut view.settings),
+        SettingsPage::Servers => servers::show(ui, scene, &mut view.settings),
         SettingsPage::Data => data::show(ui, scene),
         SettingsPage::Shortcuts => keys::show(ui, scene),
         SettingsPage::About => about::show(ui, scene),

@@ -3,6 +3,7 @@
 pub(crate) mod anthropic;
 pub(crate) mod desk;
 pub(crate) mod exchange;
+pub(crate) mod link_server;
 pub(crate) mod ollama;
 pub(crate) mod own_process;
 #[cfg(all(target_os = "linux", feature = "gui"))]

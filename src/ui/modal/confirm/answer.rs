@@ -3,11 +3,12 @@
 use egui::{Align, Event, Id, Key, Layout, Modifiers, Response, Ui};
 
 use crate::app::Intent;
+use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
 use crate::ui::modal;
 use crate::ui::scene::{Scene, take_key};
-use crate::ui::theme::space;
+use crate::ui::theme::{Type, space};
 use crate::ui::widget::{Button, IconButton, TextField, menu};
 
 use super::{ConfirmView, rule};
@@ -117,11 +118,12 @@ pub(super) fn foot(
                 chosen = Some(intent);
             }
         }
-        let why = ui.add(Button::ghost(lang.text("confirm-deny-why")));
-        if why.clicked() {
+        // A server is told that it was refused, and nothing else.
+        if request.server.is_none() && ui.add(Button::ghost(lang.text("confirm-deny-why"))).clicked() {
             confirm.reason = if confirm.reason.is_some() { None } else { Some(String::new()) };
             confirm.wants_focus = true;
         }
+        countdown(ui, scene, request);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let allow = ui.add(Button::primary(lang.text("confirm-allow-once")).shortcut("Ctrl ⏎"));
             if approves(ui, &allow) {
@@ -146,6 +148,18 @@ pub(super) fn foot(
         ui.ctx().request_repaint_after_secs(0.1);
     }
     chosen
+}
+
+/// How long the question still waits, where it does not wait for ever.
+fn countdown(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
+    let Some(expires_at) = request.expires_at else { return };
+    let seconds = expires_at.since(scene.now).div_ceil(1000);
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    let words = scene.lang.format("confirm-countdown", &[("seconds", Arg::Number(seconds))]);
+    ui.add_space(space::S);
+    let color = if seconds <= 10 { scene.theme.colors.bad } else { scene.theme.colors.dim };
+    ui.label(scene.theme.rich(words, Type::Meta, color));
+    ui.ctx().request_repaint_after_secs(0.5);
 }
 
 fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest, pressed: Pressed) -> Option<Intent> {

@@ -43,7 +43,9 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
     let target_label = match (request.access, &request.preview) {
         (Access::Execute, _) => "confirm-fact-in",
         (_, Preview::Tree { count, .. }) if *count > 1 => "confirm-fact-folder",
-        (_, Preview::Nothing) if request.call.name != "read_file" => "confirm-fact-folder",
+        (_, Preview::Nothing) if !["read_file", "workspace.read_file"].contains(&request.call.name.as_str()) => {
+            "confirm-fact-folder"
+        }
         _ => "confirm-fact-file",
     };
     let shown_target = match &request.preview {
@@ -85,7 +87,13 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
         fact(ui, theme, lang.text("confirm-fact-environment"), value);
     }
     let title = if request.session_title.is_empty() { lang.text("sidebar-untitled") } else { &request.session_title };
-    let asker = if request.model.is_empty() {
+    if request.server.is_some() {
+        let arguments = format!("{} {}", request.call.name, request.call.args);
+        fact(ui, theme, lang.text("confirm-fact-arguments"), safe(theme, &arguments, Type::Mono, colors.text));
+    }
+    let asker = if let Some(server) = &request.server {
+        lang.format("confirm-server", &[("server", Arg::from(server.as_str()))])
+    } else if request.model.is_empty() {
         lang.text("confirm-by-command-line").to_owned()
     } else {
         lang.format("confirm-by", &[("model", Arg::from(request.model.as_str())), ("title", Arg::from(title))])

@@ -1,0 +1,79 @@
+# 设备连接：服务器上的智能体可以使用这台电脑的只读工具。
+
+link-paused = 已暂停
+link-connecting = 连接中……
+link-connected = 已连接
+link-waiting = 未连接，正在重试
+link-replaced = 已在另一个窗口连接
+link-stopped = 未连接
+link-foot = 本机工具：{ $state }
+link-foot-folder = 本机工具：{ $state } · { $folder }
+link-foot-help = { $server }
+    目录：{ $folder }
+    本设备：{ $device }
+
+link-state-paused = 连接已暂停。
+link-state-connecting = 连接中……
+link-state-connected = 已连接。服务器可以查看 { $workspace }。
+link-state-waiting = 未连接，稍后重试
+link-state-replaced = 这台设备的另一个新连接取代了它。请先停止另一个，再重新启动这个。
+link-state-stopped = 未连接
+
+link-problem-unreachable = 无法连接服务器。请检查地址，并确认服务器正在运行。
+link-problem-no-token = 这个地址还没有令牌。请输入服务器管理员给你的令牌。
+link-problem-token = 服务器不接受这个令牌。请向管理员要一个新的，并在这里输入。
+link-problem-ticket = 服务器发了门票，随后又拒绝了它。服务器的时钟或配置可能有误，请联系管理员。
+link-problem-forbidden = 服务器拒绝这台设备连接。请联系管理员。
+link-problem-silent = 服务器没有响应了。
+link-problem-protocol = 服务器没有遵守协议，连接已关闭。它的版本可能与这个点头不匹配。
+link-problem-workspace = 无法打开目录。请选择另一个。
+link-problem-address = 不能使用这个地址。
+
+link-call-checking = 检查中
+link-call-running = 等待你确认，或正在执行
+link-call-succeeded = 已完成
+link-call-failed = 失败
+link-call-rejected = 已拒绝
+link-call-cancelled = 已取消
+link-call-timed-out = 超时
+link-call-unknown = 未知：点头中途退出了
+
+fault-link-address = 这个地址不能用作服务器：{ $url }。必须是 https，或本机上的 http。
+fault-link-taken = 已经有到这个服务器的连接：{ $url }。请先在“设置 → 服务器”里暂停它。
+fault-link-unknown = 这个服务器已经不在了：{ $url }
+
+settings-page-servers = 服务器
+settings-servers-line = 服务器上的智能体可以查看这台电脑上的一个目录。它不写入任何内容，不运行任何命令；每读一个文件都要先问你。
+settings-servers-note = 由点头主动连接服务器，这台电脑不监听任何端口。你允许读取的文件，其内容会发给服务器和它的模型。
+settings-device = 本设备：{ $device }
+settings-server-add = 添加服务器
+settings-server-add-help = 需要它的地址，以及管理员给的用户令牌。
+settings-server-url = 地址
+settings-server-url-help = https，或本机上的 http
+settings-server-token = 用户令牌
+settings-server-token-help = 保存在系统钥匙串里，只用于这个地址。
+settings-server-workspace = 目录
+settings-server-workspace-help = 服务器唯一可以查看的目录。
+settings-server-save = 连接
+settings-server-remove = 移除这个服务器
+settings-server-calls = 调用记录
+settings-server-calls-of = { $server } 的调用记录
+settings-server-no-calls = 还没有调用。
+settings-server-pause = 断开
+settings-server-resume = 连接
+settings-server-retry = 立即重试
+settings-server-sent = 已发送 { $size }
+path-title-workspace = 服务器可以查看的目录
+
+confirm-title-server = 把这个文件发给服务器吗？
+confirm-title-server-list = 把这份列表发给服务器吗？
+confirm-what-server = 读取整个文件，并把内容发给服务器。
+confirm-what-server-list = 把这个目录里的名称发给服务器。
+confirm-server = { $server } 通过设备连接请求
+confirm-fact-arguments = 参数
+confirm-reason-server = 其内容会离开这台电脑：服务器和它的模型都会得到。
+confirm-countdown = { $seconds ->
+   *[other] { $seconds } 秒后自动拒绝
+}
+
+audit-origin-server = 服务器

@@ -1,0 +1,146 @@
+//! `nod link`: the device link without a window, until it is interrupted.
+#![expect(clippy::wildcard_enum_match_arm, reason = "a command line shows a part of what happens")]
+
+use serde_json::{Value, json};
+
+use crate::engine::{Handle, Inbox, link_address};
+use crate::ir::{LinkCall, LinkCallState, LinkProblem, LinkState, LinkView};
+use crate::lang::Arg;
+use crate::port::{Command, Event};
+
+use super::approve;
+use super::args::{Approve, LinkArgs, LinkConfirm};
+use super::console::Console;
+use super::exec::{ended, fault_text, send};
+use super::exit::Exit;
+
+/// Connects and stays connected; prints each change of the connection and each call.
+pub(super) fn run(args: &LinkArgs, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
+    let url = match link_address(&args.server) {
+        Ok(url) => url,
+        Err(detail) => {
+            let text = console.say("fault-link-address", &[("url", Arg::from(args.server.as_str()))]);
+            console.problem(&format!("{text} ({detail})"));
+            return Ok(Exit::Usage);
+        }
+    };
+    let token = console.key_in(&args.token_env)?;
+    let workspace = console.absolute(&args.workspace);
+    console.send_on_departure(engine, Command::StopLink { url: url.clone() });
+    send(engine, Command::RunLink { url: url.clone(), workspace, token }, console)?;
+    let approve = match args.confirm {
+        LinkConfirm::Ask => Approve::Ask,
+        LinkConfirm::Allow => Approve::Reads,
+        LinkConfirm::Deny => Approve::Never,
+    };
+    let mut shown: Option<LinkState> = None;
+    loop {
+        let Some(event) = inbox.wait() else { return ended(engine, console) };
+        match event {
+            Event::LinksChanged { device_id, links } => {
+                match links.into_iter().find(|link| link.server.url == url) {
+                    Some(link) if shown.as_ref() != Some(&link.state) => {
+                        show_state(&link, &device_id, args.json, console);
+                        shown = Some(link.state);
+                    }
+                    // It was ended from elsewhere.
+                    None if shown.is_some() => return Ok(Exit::Done),
+                    Some(_) | None => {}
+                }
+            }
+            Event::LinkCallChanged { url: of, call } if of == url => show_call(&call, args.json, console),
+            Event::ConfirmAsked(request) if request.server.as_deref() == Some(url.as_str()) => {
+                approve::answer(&request, approve, engine, console)?;
+            }
+            Event::Notice { key, args } => {
+                let args: Vec<_> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
+                let text = console.say(key, &args);
+                console.note(&text);
+            }
+            // Without a connection there is nothing to stay for.
+            Event::Fault { key, args, detail } if shown.is_none() => {
+                return Err(fault_text(key, &args, &detail, console));
+            }
+            Event::Fault { key, args, detail } => {
+                let text = fault_text(key, &args, &detail, console);
+                console.problem(&text);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn show_state(link: &LinkView, device_id: &str, is_json: bool, console: &mut Console) {
+    if is_json {
+        let mut line = json!({
+            "type": "link", "server": link.server.url, "workspace": link.server.workspace, "deviceId": device_id,
+        });
+        if let (Some(line), Ok(Value::Object(state))) = (line.as_object_mut(), serde_json::to_value(&link.state)) {
+            line.extend(state);
+        }
+        console.data(&line.to_string());
+        return;
+    }
+    let (key, problem) = state_text(&link.state);
+    let workspace = [("workspace", Arg::from(link.server.workspace.as_str()))];
+    let state = console.say(key, &workspace);
+    let text = match problem.map(problem_text) {
+        None => state,
+        Some((key, "")) => format!("{state}: {}", console.say(key, &[])),
+        Some((key, detail)) => format!("{state}: {} ({detail})", console.say(key, &[])),
+    };
+    console.note(&text);
+}
+
+fn show_call(call: &LinkCall, is_json: bool, console: &mut Console) {
+    if is_json {
+        let mut line = json!({"type": "call"});
+        if let (Some(line), Ok(Value::Object(call))) = (line.as_object_mut(), serde_json::to_value(call)) {
+            line.extend(call);
+        }
+        console.data(&line.to_string());
+    } else if call.state.is_over() || call.state == LinkCallState::Running {
+        let state = console.say(call_state_key(call.state), &[]);
+        let code = call.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
+        console.note(&format!("{} {} · {state}{code}", call.tool, call.path));
+    }
+}
+
+/// The key of a connection's state, and its problem.
+fn state_text(state: &LinkState) -> (&'static str, Option<&LinkProblem>) {
+    match state {
+        LinkState::Paused => ("link-state-paused", None),
+        LinkState::Connecting => ("link-state-connecting", None),
+        LinkState::Connected => ("link-state-connected", None),
+        LinkState::Waiting { problem, .. } => ("link-state-waiting", Some(problem)),
+        LinkState::Replaced => ("link-state-replaced", None),
+        LinkState::Stopped { problem } => ("link-state-stopped", Some(problem)),
+    }
+}
+
+fn problem_text(problem: &LinkProblem) -> (&'static str, &str) {
+    match problem {
+        LinkProblem::Unreachable { detail } => ("link-problem-unreachable", detail),
+        LinkProblem::NoToken => ("link-problem-no-token", ""),
+        LinkProblem::TokenRefused => ("link-problem-token", ""),
+        LinkProblem::TicketRefused => ("link-problem-ticket", ""),
+        LinkProblem::Forbidden => ("link-problem-forbidden", ""),
+        LinkProblem::Silent => ("link-problem-silent", ""),
+        LinkProblem::Protocol { detail } => ("link-problem-protocol", detail),
+        LinkProblem::Workspace { detail } => ("link-problem-workspace", detail),
+        LinkProblem::Address { detail } => ("link-problem-address", detail),
+    }
+}
+
+fn call_state_key(state: LinkCallState) -> &'static str {
+    match state {
+        LinkCallState::Checking => "link-call-checking",
+        LinkCallState::Running => "link-call-running",
+        LinkCallState::Succeeded => "link-call-succeeded",
+        LinkCallState::Failed => "link-call-failed",
+        LinkCallState::Rejected => "link-call-rejected",
+        LinkCallState::Cancelled => "link-call-cancelled",
+        LinkCallState::TimedOut => "link-call-timed-out",
+        LinkCallState::Unknown => "link-call-unknown",
+    }
+}

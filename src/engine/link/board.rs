@@ -1,0 +1,84 @@
+//! What front ends see of the servers: their connections, their refused calls, how much they were sent.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkServer, LinkState, LinkView};
+
+/// Refused calls of a server that are remembered: they are in no record.
+const REFUSED: usize = 100;
+
+/// The board.
+#[derive(Default)]
+pub(in crate::engine) struct Board(Mutex<Vec<Entry>>);
+
+struct Entry {
+    view: LinkView,
+    refused: VecDeque<LinkCall>,
+}
+
+impl Board {
+    /// Puts a server up, or changes what is said of it.
+    pub(super) fn put(&self, server: LinkServer, state: LinkState) {
+        let mut entries = self.lock();
+        if let Some(entry) = entries.iter_mut().find(|entry| entry.view.server.url == server.url) {
+            (entry.view.server, entry.view.state) = (server, state);
+        } else {
+            let view = LinkView { server, state, sent_bytes: 0 };
+            entries.push(Entry { view, refused: VecDeque::new() });
+        }
+    }
+
+    /// Says how a connection stands.
+    pub(super) fn enter(&self, url: &str, state: LinkState) {
+        if let Some(entry) = self.lock().iter_mut().find(|entry| entry.view.server.url == url) {
+            entry.view.state = state;
+        }
+    }
+
+    /// Counts what a call sent, and remembers it where no record does.
+    pub(super) fn note(&self, url: &str, call: &LinkCall) {
+        if let Some(entry) = self.lock().iter_mut().find(|entry| entry.view.server.url == url) {
+            entry.view.sent_bytes = entry.view.sent_bytes.saturating_add(call.sent_bytes);
+            if call.state == LinkCallState::Rejected {
+                entry.refused.push_front(call.clone());
+                entry.refused.truncate(REFUSED);
+            }
+        }
+    }
+
+    /// The kept calls with the refused ones that are in no record, newest first.
+    pub(super) fn with_refused(&self, url: &str, kept: Vec<LinkCall>, most: usize) -> Vec<LinkCall> {
+        let mut calls: BTreeMap<String, LinkCall> = BTreeMap::new();
+        if let Some(entry) = self.lock().iter().find(|entry| entry.view.server.url == url) {
+            calls.extend(entry.refused.iter().map(|call| (call.tool_call_id.clone(), call.clone())));
+        }
+        // What is in the record counts.
+        calls.extend(kept.into_iter().map(|call| (call.tool_call_id.clone(), call)));
+        let mut calls: Vec<LinkCall> = calls.into_values().collect();
+        calls.sort_by(|one, two| (two.at, &two.tool_call_id).cmp(&(one.at, &one.tool_call_id)));
+        calls.truncate(most);
+        calls
+    }
+
+    /// Where the token of a server is, if it has one.
+    pub(super) fn key_of(&self, url: &str) -> Option<KeyPlace> {
+        let entries = self.lock();
+        let key = entries.iter().find(|entry| entry.view.server.url == url).map(|entry| entry.view.server.key.clone());
+        key.filter(|key| *key != KeyPlace::Nowhere)
+    }
+
+    /// Takes a server down.
+    pub(super) fn forget(&self, url: &str) {
+        self.lock().retain(|entry| entry.view.server.url != url);
+    }
+
+    /// All servers, in the order in which they were put up.
+    pub(super) fn views(&self) -> Vec<LinkView> {
+        self.lock().iter().map(|entry| entry.view.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

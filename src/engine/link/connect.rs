@@ -1,0 +1,127 @@
+//! From a server's address to an open socket: the folder is there, the token fits, the ticket is fresh.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::ir::{LinkProblem, LinkServer, Proxy};
+use crate::link::socket::{self, Receiver, Sender, SocketError};
+use crate::provider::http::{Address, Http, Network, Redirects, TimeLimits, base_address, cut_to_base};
+use crate::secret::SecretKey;
+use crate::workspace::Root;
+
+use super::super::fault::Fault;
+use super::super::shared::Shared;
+use super::KEYS;
+
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The longest answer to the wish for a ticket, in bytes.
+const LONGEST_TICKET: usize = 16 * 1024;
+
+/// What the server gives for a wish for a ticket.
+#[derive(Deserialize)]
+struct TicketGiven {
+    ticket: String,
+}
+
+/// A server's address in normal form: what the person typed, without what is not its base.
+///
+/// # Errors
+/// When it may not be used: neither https nor on this machine.
+pub(super) fn normal(typed: &str) -> Result<String, Fault> {
+    let fault = |detail: String| Fault::new("fault-link-address", detail).with("url", typed.trim());
+    let address = base_address(typed).map_err(|error| fault(error.to_string()))?;
+    let mut url = address.url().clone();
+    cut_to_base(&mut url, &[]);
+    socket::socket_url(&url).map_err(|error| fault(error.to_string()))?;
+    Ok(url.to_string())
+}
+
+/// Scheme, host and port: what a token is bound to.
+pub(super) fn origin(url: &str) -> Result<String, Fault> {
+    let address = base_address(url);
+    address
+        .map(|address| address.origin())
+        .map_err(|error| Fault::new("fault-link-address", error.to_string()).with("url", url))
+}
+
+/// Opens a connection. `given` is a token for this run; else the one that was kept for the address is used.
+pub(super) async fn connect(
+    shared: &Shared,
+    server: &LinkServer,
+    given: Option<&SecretKey>,
+    device_id: &str,
+) -> Result<(Sender, Receiver), LinkProblem> {
+    check_workspace(&server.workspace).await?;
+    let address_problem = |detail: String| LinkProblem::Address { detail };
+    let address = base_address(&server.url).map_err(|error| address_problem(error.to_string()))?;
+    let socket_url = socket::socket_url(address.url()).map_err(|error| address_problem(error.to_string()))?;
+    let token = if let Some(token) = given {
+        token.clone()
+    } else {
+        let found = shared.keys.find(KEYS, &server.key, &address.origin()).await;
+        found.map_err(|error| unreachable(&error))?.ok_or(LinkProblem::NoToken)?
+    };
+    let ticket = ticket(&address, &token, device_id).await?;
+    socket::open(&socket_url, &ticket).await.map_err(|error| match error {
+        SocketError::Address(detail) => address_problem(detail),
+        SocketError::Broken(_) | SocketError::TimedOut(_) => unreachable(&error),
+    })
+}
+
+async fn check_workspace(workspace: &str) -> Result<(), LinkProblem> {
+    let path = Path::new(workspace).to_path_buf();
+    match tokio::task::spawn_blocking(move || Root::reopen(&path)).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(LinkProblem::Workspace { detail: error.to_string() }),
+        Err(broken) => Err(LinkProblem::Workspace { detail: broken.to_string() }),
+    }
+}
+
+/// A fresh ticket for this device.
+async fn ticket(address: &Address, token: &SecretKey, device_id: &str) -> Result<String, LinkProblem> {
+    // The socket knows no proxy, so the ticket takes the same way.
+    let network = Network { connect: Some(CONNECT), proxy: Proxy::Direct, ..Network::default() };
+    let http = Http::through(&network, address, Redirects::SameOrigin)
+        .and_then(|http| http.with_bearer(token))
+        .map_err(|error| unreachable(&error))?;
+    let body = json!({"device_id": device_id}).to_string().into_bytes();
+    let reply = http
+        .post_json("api/desktop/connection-ticket", body, TimeLimits::QUICK)
+        .await
+        .map_err(|error| unreachable(&error))?;
+    match reply.status {
+        200..=299 => {}
+        401 | 403 => return Err(LinkProblem::TokenRefused),
+        status => return Err(LinkProblem::Unreachable { detail: format!("it answers with status {status}") }),
+    }
+    let bytes = reply.bytes(LONGEST_TICKET).await.map_err(|error| unreachable(&error))?;
+    let given: Result<TicketGiven, _> = serde_json::from_slice(&bytes);
+    given
+        .map(|given| given.ticket)
+        .map_err(|_unfit| LinkProblem::Protocol { detail: "its answer is no ticket".to_owned() })
+}
+
+fn unreachable(error: &dyn std::fmt::Display) -> LinkProblem {
+    LinkProblem::Unreachable { detail: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_address_is_https_or_this_machine_and_has_one_spelling() {
+        let normal = |typed: &str| super::normal(typed).ok();
+        let expected = |text: &str| Some(text.to_owned());
+        assert_eq!(normal(" https://NOD.example "), expected("https://nod.example/"));
+        assert_eq!(normal("https://nod.example/base?x#y"), expected("https://nod.example/base/"));
+        assert_eq!(normal("127.0.0.1:8080"), expected("http://127.0.0.1:8080/"));
+        assert_eq!(normal("http://0.0.0.0:8080/"), expected("http://127.0.0.1:8080/"));
+        for refused in ["http://nod.example", "http://192.168.1.7", "wss://nod.example", "https://u:p@nod.example", ""]
+        {
+            assert_eq!(normal(refused), None, "{refused}");
+        }
+    }
+}

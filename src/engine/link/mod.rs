@@ -1,0 +1,293 @@
+//! The device link at work: one task for each server that the person wants a connection to. The protocol is the pure
+//! machine's (`link::machine`); a server's calls go through the same gate as every other call.
+
+mod board;
+mod call;
+mod connect;
+mod runner;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::ir::{ConfirmMode, KeyPlace, LinkEnd, LinkServer, LinkState, Session, SessionId};
+use crate::link::machine::{CallNumber, Passage};
+use crate::policy::{FolderConcern, folder_concern};
+use crate::port::Event;
+use crate::secret::SecretKey;
+use crate::workspace::Root;
+
+use super::fault::Fault;
+use super::session::blank;
+use super::shared::{Shared, unique};
+
+pub(super) use board::Board;
+use runner::{Order, Runner};
+
+/// Under whose name tokens stand among the keys. No provider can have this name.
+const KEYS: &str = "link:";
+/// Orders that may wait for a connection.
+const ORDERS: usize = 8;
+/// How long a connection may take to end.
+const ENDING: Duration = Duration::from_secs(5);
+/// Calls that a list shows.
+const LISTED: usize = 200;
+
+/// What the gate tells a connection of a call.
+#[derive(Debug)]
+pub(super) enum FromGate {
+    /// Nothing stands against it so far: may it go on?
+    Examined { number: CallNumber, reply: oneshot::Sender<Passage> },
+    /// It is over.
+    Ended { number: CallNumber, end: LinkEnd },
+}
+
+/// The connections.
+#[derive(Default)]
+pub(super) struct Links {
+    live: HashMap<String, Live>,
+    /// This installation's name, once it was asked for.
+    device: Option<String>,
+}
+
+struct Live {
+    orders: mpsc::Sender<Order>,
+    task: JoinHandle<()>,
+}
+
+impl Links {
+    /// Connects to every server that was added and is not paused.
+    pub(super) async fn start(&mut self, shared: &Arc<Shared>) -> Result<(), Fault> {
+        for server in shared.store.link_servers().await? {
+            if !self.live.contains_key(&server.url) {
+                self.begin(shared, server, None).await?;
+            }
+        }
+        self.show(shared).await
+    }
+
+    /// Adds a server, or changes one; a token is kept for its address.
+    pub(super) async fn put(
+        &mut self,
+        shared: &Arc<Shared>,
+        url: &str,
+        workspace: PathBuf,
+        token: Option<SecretKey>,
+    ) -> Result<(), Fault> {
+        let url = connect::normal(url)?;
+        let workspace = open_workspace(shared, workspace).await?;
+        let known = find(shared, &url).await?;
+        let mut key = known.as_ref().map_or(KeyPlace::Nowhere, |known| known.key.clone());
+        if let Some(token) = token {
+            let (place, problem) = shared.keys.keep(KEYS, &connect::origin(&url)?, token).await;
+            key = place;
+            let problem = problem.map(|problem| problem.to_string());
+            shared.publish(Event::KeyKept { provider: url.clone(), problem }).await;
+        }
+        let server = LinkServer { url, workspace, key, is_paused: known.is_some_and(|known| known.is_paused) };
+        shared.store.put_link_server(&server).await?;
+        self.end_one(&server.url).await;
+        self.begin(shared, server, None).await?;
+        self.show(shared).await
+    }
+
+    /// Connects to a server for as long as somebody wants it, without adding it.
+    pub(super) async fn run(
+        &mut self,
+        shared: &Arc<Shared>,
+        url: &str,
+        workspace: PathBuf,
+        token: SecretKey,
+    ) -> Result<(), Fault> {
+        let url = connect::normal(url)?;
+        if self.live.get(&url).is_some_and(|live| !live.task.is_finished()) {
+            return Err(Fault::new("fault-link-taken", "").with("url", url));
+        }
+        let workspace = open_workspace(shared, workspace).await?;
+        let server = LinkServer { url, workspace, key: KeyPlace::Nowhere, is_paused: false };
+        self.begin(shared, server, Some(token)).await?;
+        self.show(shared).await
+    }
+
+    /// Ends a connection that was made for a while.
+    pub(super) async fn stop(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
+        let url = connect::normal(url)?;
+        self.end_one(&url).await;
+        if find(shared, &url).await?.is_none() {
+            shared.links.forget(&url);
+        }
+        self.show(shared).await
+    }
+
+    /// Ends or begins a server's connection.
+    pub(super) async fn pause(&mut self, shared: &Arc<Shared>, url: &str, is_paused: bool) -> Result<(), Fault> {
+        let Some(server) = find(shared, url).await? else { return Err(unknown(url)) };
+        let server = LinkServer { is_paused, ..server };
+        shared.store.put_link_server(&server).await?;
+        self.end_one(url).await;
+        self.begin(shared, server, None).await?;
+        self.show(shared).await
+    }
+
+    /// Tries again at once.
+    pub(super) async fn retry(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
+        match self.live.get(url) {
+            // A full queue holds such an order already.
+            Some(live) if live.orders.try_send(Order::Connect).is_ok() || !live.task.is_finished() => Ok(()),
+            Some(_) | None => {
+                let Some(server) = find(shared, url).await? else { return Err(unknown(url)) };
+                self.begin(shared, server, None).await
+            }
+        }
+    }
+
+    /// Forgets a server, its token and the record of its calls.
+    pub(super) async fn remove(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
+        let Some(server) = find(shared, url).await? else { return Err(unknown(url)) };
+        self.end_one(url).await;
+        // A keyring that does not answer keeps nobody from removing a server; the person is told what stays there.
+        let left = shared.keys.forget(KEYS, &server.key).await;
+        shared.store.remove_link_server(url).await?;
+        shared.links.forget(url);
+        self.show(shared).await?;
+        left.map_err(|problem| Fault::new("fault-key-left", problem.to_string()).with("provider", url))
+    }
+
+    /// Ends every connection: calls that are under way are cancelled, and what they came to is kept.
+    pub(super) async fn end(&mut self) {
+        let ending = self.live.drain().map(|(_, live)| live.end());
+        futures_util::future::join_all(ending).await;
+    }
+
+    async fn end_one(&mut self, url: &str) {
+        if let Some(live) = self.live.remove(url) {
+            live.end().await;
+        }
+    }
+
+    async fn begin(&mut self, shared: &Arc<Shared>, server: LinkServer, token: Option<SecretKey>) -> Result<(), Fault> {
+        if server.is_paused {
+            shared.links.put(server, LinkState::Paused);
+            return Ok(());
+        }
+        let device = self.device(shared).await?;
+        let session = session_of(shared, &server).await?;
+        shared.links.put(server.clone(), LinkState::Connecting);
+        let url = server.url.clone();
+        let (orders, taken) = mpsc::channel(ORDERS);
+        let runner = Runner::new(Arc::clone(shared), server, token, &device, session);
+        let task = tokio::task::spawn(Box::pin(runner.run(taken)));
+        self.live.insert(url, Live { orders, task });
+        Ok(())
+    }
+
+    /// This installation's name.
+    async fn device(&mut self, shared: &Shared) -> Result<String, Fault> {
+        if let Some(device) = &self.device {
+            return Ok(device.clone());
+        }
+        let device = shared.store.device_id(&unique("dev_")).await?;
+        self.device = Some(device.clone());
+        Ok(device)
+    }
+
+    /// Tells front ends of all servers.
+    async fn show(&mut self, shared: &Shared) -> Result<(), Fault> {
+        let device_id = self.device(shared).await?;
+        shared.publish(Event::LinksChanged { device_id, links: shared.links.views() }).await;
+        Ok(())
+    }
+}
+
+/// A server's address in the form in which it is kept.
+///
+/// # Errors
+/// In words, when it may not be used: neither https nor on this machine.
+pub fn link_address(typed: &str) -> Result<String, String> {
+    connect::normal(typed).map_err(|fault| fault.detail)
+}
+
+/// The last calls of a server, for front ends.
+pub(super) async fn list_calls(shared: &Shared, url: String) -> Result<(), Fault> {
+    let kept = shared.store.link_calls(&url, LISTED).await?;
+    let calls = shared.links.with_refused(&url, kept, LISTED);
+    shared.publish(Event::LinkCallsListed { url, calls }).await;
+    Ok(())
+}
+
+impl Live {
+    async fn end(mut self) {
+        // A task that is over needs no order.
+        self.orders.send(Order::End).await.ok();
+        if tokio::time::timeout(ENDING, &mut self.task).await.is_err() {
+            tracing::error!("a connection did not end in time");
+            self.task.abort();
+        }
+    }
+}
+
+fn unknown(url: &str) -> Fault {
+    Fault::new("fault-link-unknown", "").with("url", url)
+}
+
+/// A server that was added. A token that is held for this run only is not in the store, and is on the board.
+async fn find(shared: &Shared, url: &str) -> Result<Option<LinkServer>, Fault> {
+    let known = shared.store.link_servers().await?.into_iter().find(|known| known.url == url);
+    Ok(known.map(|server| match shared.links.key_of(url) {
+        Some(key) if server.key == KeyPlace::Nowhere => LinkServer { key, ..server },
+        Some(_) | None => server,
+    }))
+}
+
+/// Opens the folder once to see that it is one; gives its true path. Warns of one that is very wide.
+async fn open_workspace(shared: &Shared, path: PathBuf) -> Result<String, Fault> {
+    let shown = path.display().to_string();
+    let failed = |detail: String| Fault::new("fault-folder", detail).with("path", shown.clone());
+    let root = tokio::task::spawn_blocking(move || Root::open(&path))
+        .await
+        .map_err(|broken| failed(broken.to_string()))?
+        .map_err(|error| failed(error.to_string()))?;
+    let concern = folder_concern(root.path(), &shared.surroundings)
+        .or_else(|| folder_concern(root.real_path(), &shared.surroundings));
+    let warning = match concern {
+        None => None,
+        Some(FolderConcern::Blocked) => return Err(Fault::new("fault-folder-blocked", "").with("path", shown)),
+        Some(FolderConcern::WholeDisk) => Some("notice-folder-disk"),
+        Some(FolderConcern::Home) => Some("notice-folder-home"),
+        Some(FolderConcern::HoldsBlocked) => Some("notice-folder-holds-blocked"),
+    };
+    if let Some(key) = warning {
+        shared.publish(Event::Notice { key, args: vec![("path", shown)] }).await;
+    }
+    Ok(root.real_path().display().to_string())
+}
+
+/// The session in which a server's calls are recorded: its one folder is the workspace. No list shows it.
+async fn session_of(shared: &Shared, server: &LinkServer) -> Result<SessionId, Fault> {
+    let digest = hex::encode(Sha256::digest(server.url.as_bytes()));
+    let id = SessionId::new(format!("ses_link_{}", digest.get(..16).unwrap_or(&digest)));
+    let now = shared.now();
+    let known = shared.store.session(&id).await?;
+    let is_known = known.is_some();
+    let session = Session {
+        id: id.clone(),
+        title: server.url.clone(),
+        model: String::new(),
+        provider: String::new(),
+        folders: vec![server.workspace.clone()],
+        mode: ConfirmMode::Changes,
+        ..known.unwrap_or_else(|| blank(&shared.settings(), now))
+    };
+    if is_known {
+        shared.store.update_session(&session).await?;
+    } else {
+        shared.store.insert_session(&session).await?;
+    }
+    shared.store.give_session_to_server(&id, &server.url).await?;
+    Ok(id)
+}

@@ -1,0 +1,389 @@
+//! One server's task: tells the machine what happened and does what it says, one thing after the other.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::ir::{LinkCall, LinkEnd, LinkProblem, LinkRecord, LinkServer, LinkState, SessionId, UnixMs};
+use crate::link::machine::{CallNumber, Effect, Input, Machine, Passage, Problem, result_of};
+use crate::link::socket::{Heard, Receiver, Sender};
+use crate::link::wire::{CallRequest, CallResult};
+use crate::port::Event;
+use crate::secret::SecretKey;
+
+use super::super::shared::{Shared, unique};
+use super::super::transcript::Transcript;
+use super::{FromGate, call, connect};
+
+/// Messages of the gate that may wait.
+const FROM_GATE: usize = 64;
+/// How often the machine is told that time passes.
+const TICK: Duration = Duration::from_secs(1);
+/// How long cancelled calls may take to end when the connection is not wanted any more.
+const LAST_CALLS: Duration = Duration::from_secs(3);
+
+/// What the person wants of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Try again at once.
+    Connect,
+    /// End it.
+    End,
+}
+
+type Opened = Result<(Sender, Receiver), LinkProblem>;
+
+/// How the connection stands.
+enum Phase {
+    Opening(BoxFuture<'static, Opened>),
+    Open {
+        sender: Box<Sender>,
+        receiver: Box<Receiver>,
+        tick: Interval,
+    },
+    Waiting(Instant),
+    /// Nothing happens before the person wants it.
+    Resting,
+}
+
+/// What the connection itself brings.
+enum News {
+    Opened(Opened),
+    Heard(Heard),
+    Tick,
+    TryAgain,
+}
+
+/// A call at the gate.
+struct AtGate {
+    cancel: CancellationToken,
+    /// Where the gate waits for a word.
+    reply: Option<oneshot::Sender<Passage>>,
+}
+
+pub(super) struct Runner {
+    shared: Arc<Shared>,
+    server: Arc<LinkServer>,
+    /// A token for this run alone.
+    token: Option<SecretKey>,
+    device_id: String,
+    transcript: Arc<Transcript>,
+    machine: Machine,
+    phase: Phase,
+    calls: HashMap<CallNumber, AtGate>,
+    from_gate: mpsc::Receiver<FromGate>,
+    to_connection: mpsc::Sender<FromGate>,
+}
+
+impl Runner {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        server: LinkServer,
+        token: Option<SecretKey>,
+        device_id: &str,
+        session: SessionId,
+    ) -> Self {
+        let (to_connection, from_gate) = mpsc::channel(FROM_GATE);
+        let machine = Machine::new(device_id, &unique("run_"), env!("CARGO_PKG_VERSION"), call::offered());
+        Self {
+            transcript: Arc::new(Transcript::new(Arc::clone(&shared), session)),
+            shared,
+            server: Arc::new(server),
+            token,
+            device_id: device_id.to_owned(),
+            machine,
+            phase: Phase::Resting,
+            calls: HashMap::new(),
+            from_gate,
+            to_connection,
+        }
+    }
+
+    /// Runs until the connection is not wanted any more.
+    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+        self.begin().await;
+        loop {
+            tokio::select! {
+                biased;
+                order = orders.recv() => match order {
+                    None | Some(Order::End) => break,
+                    Some(Order::Connect) => match self.phase {
+                        Phase::Waiting(_) | Phase::Resting => self.begin().await,
+                        Phase::Opening(_) | Phase::Open { .. } => {}
+                    },
+                },
+                Some(message) = self.from_gate.recv() => self.hear_gate(message).await,
+                news = self.phase.next() => self.take(news).await,
+            }
+        }
+        self.end().await;
+    }
+
+    async fn begin(&mut self) {
+        let (shared, server) = (Arc::clone(&self.shared), Arc::clone(&self.server));
+        let (token, device_id) = (self.token.clone(), self.device_id.clone());
+        self.phase =
+            Phase::Opening(Box::pin(
+                async move { connect::connect(&shared, &server, token.as_ref(), &device_id).await },
+            ));
+        self.enter(LinkState::Connecting).await;
+    }
+
+    async fn take(&mut self, news: News) {
+        match news {
+            News::Opened(Ok((sender, receiver))) => {
+                let mut tick = interval(TICK);
+                tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+                self.phase = Phase::Open { sender: Box::new(sender), receiver: Box::new(receiver), tick };
+                self.step(Input::Opened).await;
+            }
+            News::Opened(Err(problem)) => {
+                self.phase = Phase::Resting;
+                self.step(Input::NotOpened { problem, chance: chance() }).await;
+            }
+            News::Heard(Heard::Text(text)) => self.step(Input::Heard(text)).await,
+            News::Heard(Heard::Noise) => self.step(Input::Noise).await,
+            News::Heard(Heard::Closed { code, detail }) => {
+                self.phase = Phase::Resting;
+                self.step(Input::Lost { code, detail, chance: chance() }).await;
+            }
+            News::Tick => self.step(Input::Tick).await,
+            News::TryAgain => self.begin().await,
+        }
+    }
+
+    async fn hear_gate(&mut self, message: FromGate) {
+        match message {
+            FromGate::Examined { number, reply } => {
+                if let Some(call) = self.calls.get_mut(&number) {
+                    call.reply = Some(reply);
+                }
+                self.step(Input::Examined { number }).await;
+            }
+            FromGate::Ended { number, end } => {
+                self.calls.remove(&number);
+                self.step(Input::Ended { number, end }).await;
+            }
+        }
+    }
+
+    /// Tells the machine what happened, and does what it says until there is nothing left to do.
+    async fn step(&mut self, input: Input) {
+        let mut todo: VecDeque<Effect> = self.machine.step(self.shared.now(), input).into();
+        while let Some(effect) = todo.pop_front() {
+            if let Some(input) = self.carry_out(effect).await {
+                todo.extend(self.machine.step(self.shared.now(), input));
+            }
+        }
+    }
+
+    /// Does one thing; gives what came of it.
+    async fn carry_out(&mut self, effect: Effect) -> Option<Input> {
+        match effect {
+            Effect::Send(text) => return self.send(text).await,
+            Effect::Close(code) => {
+                tracing::warn!(server = %self.server.url, ?code, "the device link is closed from here");
+                if let Phase::Open { sender, .. } = std::mem::replace(&mut self.phase, Phase::Resting) {
+                    sender.close(Some(code)).await;
+                }
+                return Some(Input::Lost { code: None, detail: String::new(), chance: chance() });
+            }
+            Effect::Welcomed => self.enter(LinkState::Connected).await,
+            Effect::LoadOwed => return self.send_owed().await,
+            Effect::LoadKept { tool_call_id, execution_id } => {
+                return self.kept(&tool_call_id, Some(&execution_id)).await;
+            }
+            Effect::Examine { number, request, until } => self.examine(number, request, until),
+            Effect::Reserve { number, tool_call_id, execution_id, arguments_hash, tool, path } => {
+                let reserved_at = self.shared.now();
+                let record =
+                    LinkRecord { tool_call_id, execution_id, arguments_hash, tool, path, reserved_at, end: None };
+                let reserved = self.shared.store.reserve_link(&self.server.url, &record).await;
+                let admission = reserved.map_err(|error| tracing::error!(%error, "a call found no place")).ok();
+                step("reserved");
+                return Some(Input::Reserved { number, admission });
+            }
+            Effect::Decide { number, passage } => {
+                let reply = self.calls.get_mut(&number).and_then(|call| call.reply.take());
+                if let Some(reply) = reply {
+                    // A gate that was cancelled meanwhile needs no word.
+                    reply.send(passage).ok();
+                }
+            }
+            Effect::Cancel { number } => {
+                if let Some(call) = self.calls.get(&number) {
+                    call.cancel.cancel();
+                }
+            }
+            Effect::Keep { result, end } => return Some(self.keep(result, &end).await),
+            Effect::Acknowledge { tool_call_id } => {
+                if let Err(error) = self.shared.store.acknowledge_link(&self.server.url, &tool_call_id).await {
+                    tracing::error!(%error, "a result stays although the server has it");
+                }
+                step("acknowledged");
+            }
+            Effect::Show(call) => self.show(call).await,
+            Effect::Wait { problem, wait_ms } => self.wait(problem, wait_ms).await,
+        }
+        None
+    }
+
+    async fn send(&mut self, text: String) -> Option<Input> {
+        let Phase::Open { sender, .. } = &mut self.phase else { return None };
+        match sender.send(text).await {
+            Ok(()) => {
+                step("sent");
+                None
+            }
+            Err(error) => {
+                self.phase = Phase::Resting;
+                Some(Input::Lost { code: None, detail: error.to_string(), chance: chance() })
+            }
+        }
+    }
+
+    fn examine(&mut self, number: CallNumber, request: Box<CallRequest>, until: UnixMs) {
+        step("asked");
+        let cancel = CancellationToken::new();
+        self.calls.insert(number, AtGate { cancel: cancel.clone(), reply: None });
+        let (shared, transcript) = (Arc::clone(&self.shared), Arc::clone(&self.transcript));
+        let (server, connection) = (self.server.url.clone(), self.to_connection.clone());
+        let incoming = call::Incoming { number, request, until, server, connection };
+        self.shared.errands.spawn(Box::pin(call::pass(shared, transcript, incoming, cancel)));
+    }
+
+    /// A result that cannot be kept is sent all the same.
+    async fn keep(&mut self, result: CallResult, end: &LinkEnd) -> Input {
+        let bytes = end.output.as_ref().map_or(0, |output| output.to_string().len() as u64);
+        let kept = self.shared.store.end_link(&self.server.url, &result.tool_call_id, end, bytes).await;
+        if let Err(error) = kept {
+            self.shared.report(error.into()).await;
+        }
+        step("kept");
+        Input::Kept(result)
+    }
+
+    /// Sends what the record owes, one after the other, so that only one result is in memory. Gives the loss of the
+    /// connection, should it break on the way.
+    async fn send_owed(&mut self) -> Option<Input> {
+        let owed = self.shared.store.owed_links(&self.server.url).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "the record of a server's calls cannot be read");
+            Vec::new()
+        });
+        for tool_call_id in owed {
+            let Some(input) = self.kept(&tool_call_id, None).await else { continue };
+            for effect in self.machine.step(self.shared.now(), input) {
+                let Effect::Send(text) = effect else { continue };
+                let lost = self.send(text).await;
+                if lost.is_some() {
+                    return lost;
+                }
+            }
+        }
+        None
+    }
+
+    async fn kept(&mut self, tool_call_id: &str, execution_id: Option<&str>) -> Option<Input> {
+        let record = match self.shared.store.link_record(&self.server.url, tool_call_id).await {
+            Ok(record) => record?,
+            Err(error) => {
+                tracing::error!(%error, "a kept result cannot be read");
+                return None;
+            }
+        };
+        let end = record.end?;
+        Some(Input::Owed(result_of(tool_call_id, execution_id.unwrap_or(&record.execution_id), &end)))
+    }
+
+    async fn show(&mut self, call: LinkCall) {
+        self.shared.links.note(&self.server.url, &call);
+        let is_over = call.state.is_over();
+        self.shared.publish(Event::LinkCallChanged { url: self.server.url.clone(), call }).await;
+        if is_over {
+            self.publish().await;
+        }
+    }
+
+    async fn wait(&mut self, problem: Problem, wait_ms: Option<u64>) {
+        let (state, phase) = match (problem, wait_ms) {
+            (Problem::Replaced, _) => (LinkState::Replaced, Phase::Resting),
+            (Problem::Other(problem), None) => (LinkState::Stopped { problem }, Phase::Resting),
+            (Problem::Other(problem), Some(wait_ms)) => {
+                let until = UnixMs(self.shared.now().0.saturating_add_unsigned(wait_ms));
+                (LinkState::Waiting { until, problem }, Phase::Waiting(Instant::now() + Duration::from_millis(wait_ms)))
+            }
+        };
+        self.phase = phase;
+        self.enter(state).await;
+    }
+
+    async fn enter(&mut self, state: LinkState) {
+        tracing::info!(server = %self.server.url, ?state, "the device link");
+        self.shared.links.enter(&self.server.url, state);
+        self.publish().await;
+    }
+
+    async fn publish(&mut self) {
+        let (device_id, links) = (self.device_id.clone(), self.shared.links.views());
+        self.shared.publish(Event::LinksChanged { device_id, links }).await;
+    }
+
+    /// Nothing is sent after this; calls under way are cancelled, and what they came to is kept for another time.
+    async fn end(mut self) {
+        if let Phase::Open { sender, .. } = std::mem::replace(&mut self.phase, Phase::Resting) {
+            sender.close(None).await;
+        }
+        self.step(Input::Withdrawn).await;
+        let mut patience = pin!(tokio::time::sleep(LAST_CALLS));
+        while self.machine.calls() > 0 {
+            tokio::select! {
+                Some(message) = self.from_gate.recv() => self.hear_gate(message).await,
+                () = &mut patience => {
+                    tracing::error!(server = %self.server.url, "a cancelled call did not end in time");
+                    break;
+                }
+            }
+        }
+        self.shared.links.enter(&self.server.url, LinkState::Paused);
+    }
+}
+
+impl Phase {
+    /// The next thing that the connection brings. Safe to drop while it waits.
+    async fn next(&mut self) -> News {
+        match self {
+            Self::Opening(opening) => News::Opened(opening.await),
+            Self::Open { receiver, tick, .. } => tokio::select! {
+                biased;
+                _ = tick.tick() => News::Tick,
+                heard = receiver.next() => News::Heard(heard),
+            },
+            Self::Waiting(until) => {
+                sleep_until(*until).await;
+                News::TryAgain
+            }
+            Self::Resting => std::future::pending().await,
+        }
+    }
+}
+
+/// One step is done: for the log, and for whoever wants to know where a call stands.
+fn step(name: &'static str) {
+    tracing::debug!(target: "nod::link", step = name, "link");
+}
+
+/// A random number in 0..1, for waits.
+fn chance() -> f64 {
+    let mut bytes = [0; 4];
+    // Without randomness every wait is the shortest.
+    if getrandom::fill(&mut bytes).is_err() {
+        return 0.0;
+    }
+    f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
+}
