@@ -11,6 +11,10 @@ use crate::ir::{
     StreamEvent, StreamSequencer, TokenUsage, ToolCall, UnixMs,
 };
 
+/// Most bytes of text and thinking of one answer. Whoever listens may have enough earlier; where only the whole is wanted,
+/// nobody else watches.
+const LONGEST: usize = 16 * 1024 * 1024;
+
 /// Who listens while an answer comes.
 #[derive(Debug, Clone)]
 pub enum Listener {
@@ -122,9 +126,16 @@ impl<'a> Answer<'a> {
     /// Gives the next piece.
     ///
     /// # Errors
-    /// `user_aborted` when nobody listens any more.
+    /// `user_aborted` when nobody listens any more; `invalid_response` when the answer grows without end.
     pub async fn push(&mut self, body: StreamBody) -> Result<(), Error> {
         match &body {
+            StreamBody::ReasoningDelta { delta } | StreamBody::TextDelta { delta }
+                if self.content.len() + self.reasoning.len() + delta.len() > LONGEST =>
+            {
+                let words = "The answer grew without end and was broken off. What had come is kept.";
+                let error = Error::new(ErrorCode::InvalidResponse, words);
+                return Err(Error { provider_code: Some("too_large".into()), ..error });
+            }
             StreamBody::ReasoningDelta { delta } => self.reasoning.push_str(delta),
             StreamBody::TextDelta { delta } => self.content.push_str(delta),
             StreamBody::ToolCallComplete { tool_call } => self.calls.push(tool_call.clone()),
@@ -245,5 +256,30 @@ impl<'a> CallIds<'a> {
         }
         self.given.push(id.clone());
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_that_grows_without_end_is_broken_off_also_where_nobody_listens() {
+        let request: Request = serde_json::from_value(json!({
+            "meta": {"sessionId": "s", "iteration": 1, "requestId": "r", "timestamp": 0, "agentVersion": "0"},
+            "systemPrompt": {"roleDefinition": ""}, "messages": [], "params": {},
+        }))
+        .unwrap();
+        let mut answer = Answer::new(&request, "p", "m", Listener::Nobody, Arc::new(|| UnixMs(0)));
+        let piece = StreamBody::ReasoningDelta { delta: "x".repeat(1024 * 1024) };
+        for _ in 0..16 {
+            answer.push(piece.clone()).await.unwrap();
+        }
+        let error = answer.push(StreamBody::TextDelta { delta: "x".into() }).await.unwrap_err();
+        assert_eq!((error.code, error.provider_code.as_deref()), (ErrorCode::InvalidResponse, Some("too_large")));
     }
 }

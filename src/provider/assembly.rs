@@ -6,6 +6,7 @@
 //! What is one call and what is another is decided here, and nowhere else.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -16,6 +17,9 @@ use crate::ir::strict_json;
 const CALL_LIMIT: usize = 512;
 /// Most bytes of arguments in one answer.
 const BYTE_LIMIT: usize = 24 * 1024 * 1024;
+/// Most bytes of arguments that are read again to see whether a call is whole. A server that makes this necessary for every
+/// byte would keep a core busy for hours; beyond it, only ids and indexes tell calls apart.
+const READ_LIMIT: usize = 256 * 1024 * 1024;
 /// Longest name, in bytes.
 const NAME_LIMIT: usize = 256;
 
@@ -71,6 +75,23 @@ pub struct Assembler<'a> {
     /// Which slot an index means now.
     by_index: Vec<(i64, usize)>,
     bytes: usize,
+    read: ReadBytes,
+}
+
+/// Bytes that were read again.
+#[derive(Debug, Default)]
+struct ReadBytes(Cell<usize>);
+
+impl ReadBytes {
+    /// Whether the text is whole JSON; no, when too much was read already.
+    fn is_complete(&self, text: &str) -> bool {
+        self.spend(text.len()) && is_complete(text)
+    }
+
+    fn spend(&self, bytes: usize) -> bool {
+        self.0.set(self.0.get().saturating_add(bytes));
+        self.0.get() <= READ_LIMIT
+    }
 }
 
 #[derive(Debug, Default)]
@@ -154,13 +175,13 @@ impl<'a> Assembler<'a> {
                 None => self.by_index.push((index, at)),
             }
         }
-        let known = &self.known;
+        let (known, read) = (&self.known, &self.read);
         if let Some(slot) = self.slots.get_mut(at) {
             if slot.id.is_empty() {
                 piece.id.clone_into(&mut slot.id);
             }
             slot.take_name(piece.name, known);
-            slot.take_arguments(piece.arguments);
+            slot.take_arguments(piece.arguments, read);
         }
         Ok(at)
     }
@@ -171,18 +192,23 @@ impl<'a> Assembler<'a> {
             if !piece.id.is_empty() && !slot.id.is_empty() && piece.id != slot.id {
                 // Some servers make up a new id for every fragment: one without a name cannot be a call of its own while
                 // this one is unfinished.
-                let is_rest = piece.name.is_empty() && !text.is_empty() && !is_complete(&slot.arguments);
+                let is_rest = piece.name.is_empty() && !text.is_empty() && !self.read.is_complete(&slot.arguments);
                 return if is_rest { Found::Slot(at) } else { Found::New { may_be_echo: false } };
             }
-            return if slot.is_followed_by(piece, text) { Found::new_after(slot, piece) } else { Found::Slot(at) };
+            return if slot.is_followed_by(piece, text, &self.read) {
+                Found::new_after(slot, piece)
+            } else {
+                Found::Slot(at)
+            };
         }
         if !piece.id.is_empty() {
             let same = self.slots.iter().enumerate().rev().find(|(_, slot)| slot.id == piece.id);
             if let Some((at, slot)) = same {
                 // Two calls may have the same id: another index with a name of its own is another call.
                 let has_own_place = piece.index.is_some() && !piece.name.is_empty();
-                let goes_on = slot.name == piece.name && !slot.arguments.is_empty() && !is_complete(&slot.arguments);
-                if (has_own_place && !goes_on) || slot.is_followed_by(piece, text) {
+                let goes_on =
+                    slot.name == piece.name && !slot.arguments.is_empty() && !self.read.is_complete(&slot.arguments);
+                if (has_own_place && !goes_on) || slot.is_followed_by(piece, text, &self.read) {
                     return Found::New { may_be_echo: false };
                 }
                 return Found::Slot(at);
@@ -196,7 +222,7 @@ impl<'a> Assembler<'a> {
         let Some((at, last)) = self.last().filter(|_| piece.index.is_none()) else {
             return Found::New { may_be_echo: false };
         };
-        if piece.name.is_empty() || last.is_nameless() || last.goes_on_with(piece.name, &self.known) {
+        if piece.name.is_empty() || last.is_nameless() || last.goes_on_with(piece.name, &self.known, &self.read) {
             return Found::Slot(at);
         }
         Found::new_after(last, piece)
@@ -226,9 +252,9 @@ impl Slot {
 
     /// Whether a piece for the same place begins another call: this one is whole, and the piece has a name and
     /// arguments that begin.
-    fn is_followed_by(&self, piece: &Fragment<'_>, text: &str) -> bool {
+    fn is_followed_by(&self, piece: &Fragment<'_>, text: &str, read: &ReadBytes) -> bool {
         let begins = text.trim().is_empty() || text.trim_start().starts_with('{');
-        if piece.name.is_empty() || self.name.is_empty() || !begins || !is_complete(&self.arguments) {
+        if piece.name.is_empty() || self.name.is_empty() || !begins || !read.is_complete(&self.arguments) {
             return false;
         }
         let is_same_id = !self.id.is_empty() && (piece.id.is_empty() || piece.id == self.id);
@@ -245,9 +271,9 @@ impl Slot {
     }
 
     /// Whether a piece with a name, and neither index nor id, is more of this call.
-    fn goes_on_with(&self, name: &str, known: &[Cow<'_, str>]) -> bool {
+    fn goes_on_with(&self, name: &str, known: &[Cow<'_, str>], read: &ReadBytes) -> bool {
         let is_known = |name: &str| known.iter().any(|one| one == name);
-        let is_unfinished = !self.arguments.is_empty() && !is_complete(&self.arguments);
+        let is_unfinished = !self.arguments.is_empty() && !read.is_complete(&self.arguments);
         (self.name == name && is_unfinished)
             || (self.arguments.is_empty() && !is_known(&self.name) && is_known(&format!("{}{name}", self.name)))
     }
@@ -269,10 +295,10 @@ impl Slot {
         }
     }
 
-    fn take_arguments(&mut self, piece: Piece<'_>) {
+    fn take_arguments(&mut self, piece: Piece<'_>, read: &ReadBytes) {
         match piece {
             Piece::Nothing | Piece::Text("") => {}
-            Piece::Object(object) => self.merge(object),
+            Piece::Object(object) => self.merge(object, read),
             Piece::Text(text) => self.append(text),
         }
     }
@@ -312,9 +338,13 @@ impl Slot {
     }
 
     /// Objects that later pieces extend are one object.
-    fn merge(&mut self, object: &str) {
+    fn merge(&mut self, object: &str, read: &ReadBytes) {
         if self.arguments.trim().is_empty() {
             object.clone_into(&mut self.arguments);
+            return;
+        }
+        if !read.spend(self.arguments.len()) {
+            self.append(object);
             return;
         }
         match (strict_json(&self.arguments), strict_json(object)) {
@@ -575,6 +605,18 @@ mod tests {
             push(&mut assembler).unwrap();
         }
         assert_eq!(push(&mut assembler), Err(TooMuch));
+    }
+
+    #[test]
+    fn a_name_with_every_fragment_of_a_huge_call_does_not_keep_a_core_busy_for_hours() {
+        let mut assembler = Assembler::new(vec![Cow::Borrowed("get")]);
+        let huge = format!("{{\"q\":\"{}", "x".repeat(4 * 1024 * 1024));
+        assembler.push(Fragment { index: Some(0), id: "a", name: "get", arguments: text(&huge) }).unwrap();
+        for _ in 0..5_000 {
+            assembler.push(Fragment { index: Some(0), id: "", name: "get", arguments: NO }).unwrap();
+        }
+        assert!(!assembler.read.spend(1), "the limit was reached, and what followed cost nothing");
+        assert_eq!(assembler.finish()[0].arguments, huge);
     }
 
     proptest! {

@@ -25,6 +25,7 @@ pub mod tool_name;
 mod anthropic;
 mod call_name;
 mod data_uri;
+mod few;
 mod guide;
 mod mistake;
 mod ollama;

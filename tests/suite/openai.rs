@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use nod::ir::{ErrorCode, Request, Support};
+use nod::provider::reader::read_packets;
 use nod::provider::{Provider, ProviderConfig, ProviderKind, SecretKey, connect};
 use serde_json::{Value, json};
 
-use crate::support::exchange::{check_order, clock, hello, streamed_by};
+use crate::support::exchange::{NOW, check_order, clock, hello, streamed_by};
 use crate::support::ollama::{OllamaServer, Piece, Reply};
 
 const STREAM: &str =
@@ -141,5 +142,52 @@ async fn a_call_that_the_server_could_not_read_goes_back_to_the_model() {
             assert_eq!((calls[0].name.as_str(), calls[0].args.clone()), (name, json!({})));
             assert!(calls[0].parse_error.as_ref().is_some_and(|problem| problem.contains(&words)));
         }
+    }
+}
+
+/// What a server sends, read without a network.
+fn read(kind: ProviderKind, body: &str) -> Result<usize, ErrorCode> {
+    let packets: Vec<&[u8]> = body.as_bytes().chunks(64 * 1024).collect();
+    let mut pieces = 0;
+    let outcome = read_packets(kind, "m", &hello(), &packets, NOW, |_| pieces += 1);
+    outcome.map(|_| pieces).map_err(|error| error.code)
+}
+
+#[test]
+fn what_a_hostile_server_has_kept_is_bounded() {
+    let events = |event: String, count: usize| event.repeat(count) + "data: [DONE]\n\n";
+    let filler = "x".repeat(1024 * 1024);
+    let details = format!("data: {}\n\n", json!({"choices": [{"delta": {"reasoning_details": [{"data": filler}]}}]}));
+    let call = json!({"index": 0, "function": {"name": "f"}, "extra_content": {"a": filler}});
+    let extra = format!("data: {}\n\n", json!({"choices": [{"delta": {"tool_calls": [call]}}]}));
+    let openai = ProviderKind::OpenAiCompatible;
+    for event in [details, extra] {
+        assert!(read(openai, &events(event.clone(), 8)).is_ok());
+        assert_eq!(read(openai, &events(event, 24)), Err(ErrorCode::InvalidResponse));
+    }
+    let call = json!({"message": {"tool_calls": [{"function": {"name": "f", "arguments": {}}}]}});
+    let lines = |count: usize| format!("{call}\n").repeat(count) + "{\"done\":true}\n";
+    assert!(read(ProviderKind::Ollama, &lines(500)).is_ok());
+    assert_eq!(read(ProviderKind::Ollama, &lines(600)), Err(ErrorCode::InvalidResponse));
+}
+
+#[test]
+fn a_line_full_of_empty_values_is_no_flood_of_memory() {
+    let many = "{},".repeat(2_000_000);
+    for inner in [
+        format!("{{\"choices\":[{many}{{}}]}}"),
+        format!("{{\"choices\":[{{\"delta\":{{\"tool_calls\":[{many}{{}}]}}}}]}}"),
+        format!("{{\"choices\":[{{\"delta\":{{\"reasoning_details\":[{many}{{}}]}}}}]}}"),
+    ] {
+        let body = format!("data: {inner}\n\ndata: [DONE]\n\n");
+        assert!(read(ProviderKind::OpenAiCompatible, &body).is_ok(), "{inner:.60}");
+    }
+    let deep = "[".repeat(1_000_000);
+    for body in [
+        format!("data: {{\"choices\":{deep}\n\n"),
+        format!("data: {{\"error\":{deep}\n\n"),
+        format!("{{\"choices\":[{{\"message\":{{\"content\":{deep}"),
+    ] {
+        assert!(read(ProviderKind::OpenAiCompatible, &body).is_err(), "{body:.60}");
     }
 }

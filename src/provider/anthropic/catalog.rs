@@ -14,7 +14,7 @@ const PAGE_LIMIT: usize = 20;
 impl Anthropic {
     /// A greeting, for the person.
     pub(super) async fn greeting(&self) -> Result<String, Error> {
-        let models = self.page(None).await?.data.unwrap_or_default();
+        let models = self.page(None).await?.data.unwrap_or_default().0;
         let more = if models.len() == 1 { "" } else { "s" };
         Ok(format!("{} ({} model{more})", self.http.origin(), models.len()))
     }
@@ -25,7 +25,7 @@ impl Anthropic {
         let mut after = None;
         for _ in 0..PAGE_LIMIT {
             let page = self.page(after.as_deref()).await?;
-            let found = page.data.unwrap_or_default();
+            let found = page.data.unwrap_or_default().0;
             let is_empty = found.is_empty();
             models.extend(found.into_iter().filter_map(|model| self.info(model)));
             after = page.last_id;

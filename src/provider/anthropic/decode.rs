@@ -20,6 +20,9 @@ const KEPT_LIMIT: usize = 16 * 1024 * 1024;
 /// Most blocks of one answer.
 const BLOCK_LIMIT: usize = 10_000;
 
+/// Longest error that is read, in bytes.
+const LONGEST_COMPLAINT: usize = 1024 * 1024;
+
 /// Reads one answer.
 pub(super) struct Decoder<'a> {
     request: &'a Request,
@@ -146,7 +149,11 @@ impl<'a> Decoder<'a> {
 
     /// Reads an answer that came whole.
     pub(super) fn whole(&mut self, text: &str, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
-        if let Ok(array @ Value::Array(_)) = serde_json::from_str(text) {
+        // Errors inside of an array are short.
+        if text.starts_with('[')
+            && text.len() <= LONGEST_COMPLAINT
+            && let Ok(array @ Value::Array(_)) = serde_json::from_str(text)
+        {
             return Err(fault::in_stream(&array, &self.model, now));
         }
         let message: MessageIn<'_> = serde_json::from_str(text).map_err(|error| fault::not_our_format(text, &error))?;

@@ -35,7 +35,7 @@ use refused::Refused;
 /// The version of the API that is spoken here.
 const API_VERSION: &str = "2023-06-01";
 /// Largest answer that is read whole (lists), in bytes.
-const BODY_LIMIT: usize = 64 * 1024 * 1024;
+const BODY_LIMIT: usize = 16 * 1024 * 1024;
 /// Largest error body, in bytes.
 const ERROR_LIMIT: usize = 1024 * 1024;
 

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::provider::few::Few;
+
+/// Most entries of a list that are looked at: as many as the blocks of an answer may be, and more than a page has models.
+const LISTED: usize = 10_001;
+
 /// `POST v1/messages`.
 #[derive(Debug, Serialize)]
 pub(super) struct MessagesRequest<'a> {
@@ -170,7 +175,7 @@ pub(super) struct DeltaIn<'a> {
 pub(super) struct MessageIn<'a> {
     #[serde(borrow)]
     pub(super) model: Option<Text<'a>>,
-    pub(super) content: Option<Vec<Value>>,
+    pub(super) content: Option<Few<Value, LISTED>>,
     #[serde(borrow)]
     pub(super) stop_reason: Option<Text<'a>>,
     pub(super) usage: Option<UsageIn>,
@@ -190,7 +195,7 @@ pub(super) struct UsageIn {
 /// `GET v1/models`. `data` must be there: other servers answer 200 to anything.
 #[derive(Debug, Deserialize)]
 pub(super) struct ModelList {
-    pub(super) data: Option<Vec<ModelIn>>,
+    pub(super) data: Option<Few<ModelIn, LISTED>>,
     pub(super) has_more: Option<bool>,
     pub(super) last_id: Option<String>,
 }

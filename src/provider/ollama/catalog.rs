@@ -36,7 +36,7 @@ impl Ollama {
         let name = tag.name.or(tag.model)?;
         let details = tag.details.unwrap_or_default();
         let mut facts = Facts {
-            capabilities: tag.capabilities.unwrap_or_default(),
+            capabilities: tag.capabilities.unwrap_or_default().0,
             trained_window: details.context_length.unwrap_or_default(),
             is_remote: tag.remote_model.is_some(),
             size: details.parameter_size,
@@ -112,7 +112,7 @@ impl Facts {
             .or_else(|| info.iter().find(|(key, _)| key.ends_with(".context_length")).map(|(_, value)| value))
             .and_then(Value::as_u64);
         Self {
-            capabilities: shown.capabilities.unwrap_or_default(),
+            capabilities: shown.capabilities.unwrap_or_default().0,
             trained_window: trained.or(details.context_length).unwrap_or_default(),
             own_window: shown.parameters.as_deref().and_then(num_ctx_of),
             is_remote: shown.remote_model.is_some(),

@@ -11,6 +11,10 @@ use crate::provider::arguments::{Arguments, parse_arguments};
 use crate::provider::mistake::Mistake;
 use crate::provider::retry::{self, Refusal, RetryHeaders};
 
+/// Most calls of one answer, and most bytes of their arguments.
+const CALLS: usize = 512;
+const CALL_BYTES: usize = 24 * 1024 * 1024;
+
 /// Reads the lines of one answer.
 pub(super) struct Decoder<'a> {
     request: &'a Request,
@@ -22,6 +26,8 @@ pub(super) struct Decoder<'a> {
     perf: Option<PerfStats>,
     done: bool,
     reason: Option<FinishReason>,
+    /// Bytes of arguments so far.
+    call_bytes: usize,
 }
 
 /// A call whose arguments later lines may still extend.
@@ -40,6 +46,7 @@ impl<'a> Decoder<'a> {
         Self {
             request,
             ids: CallIds::new(request),
+            call_bytes: 0,
             slots: Vec::new(),
             line: 0,
             model: model.to_owned(),
@@ -83,7 +90,7 @@ impl<'a> Decoder<'a> {
                 out.push(StreamBody::TextDelta { delta: delta.0.into_owned() });
             }
             for call in message.tool_calls.unwrap_or_default() {
-                self.call(call, out);
+                self.call(call, out)?;
             }
         }
         if parsed.prompt_eval_count.is_some() || parsed.eval_count.is_some() {
@@ -153,11 +160,19 @@ impl<'a> Decoder<'a> {
         Ok(Ending { finish_reason, perf: self.perf, provider_state: None })
     }
 
-    fn call(&mut self, call: CallIn<'_>, out: &mut Vec<StreamBody>) {
+    fn call(&mut self, call: CallIn<'_>, out: &mut Vec<StreamBody>) -> Result<(), Error> {
         let wire_id = call.id.map(|id| id.0.into_owned()).unwrap_or_default();
-        let Some(function) = call.function else { return };
+        let Some(function) = call.function else { return Ok(()) };
         let name = function.name.map(|name| name.0.trim().to_owned()).unwrap_or_default();
         let raw = function.arguments.map_or("", |raw| raw.get());
+        self.call_bytes = self.call_bytes.saturating_add(raw.len());
+        if self.call_bytes > CALL_BYTES || self.slots.len() >= CALLS {
+            let words = format!(
+                "The answer cannot be used: its calls are larger than {CALL_BYTES} bytes or more than {CALLS}."
+            );
+            let error = Error::new(ErrorCode::InvalidResponse, words);
+            return Err(Error { provider_code: Some("too_large".into()), ..error });
+        }
         let arguments = parse_arguments(raw);
         let found = self
             .slots
@@ -186,6 +201,7 @@ impl<'a> Decoder<'a> {
                 args_delta: Some(raw.to_owned()).filter(|raw| !raw.is_empty()),
             },
         });
+        Ok(())
     }
 
     /// A call that the server itself could not read is the model's mistake: it goes back to the model as that call's

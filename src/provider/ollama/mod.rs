@@ -38,7 +38,7 @@ pub(super) fn address(typed: &str) -> Result<super::http::Address, Error> {
 }
 
 /// Largest answer that is read whole (lists, details), in bytes.
-const BODY_LIMIT: usize = 64 * 1024 * 1024;
+const BODY_LIMIT: usize = 16 * 1024 * 1024;
 /// Largest error body, in bytes.
 const ERROR_LIMIT: usize = 1024 * 1024;
 

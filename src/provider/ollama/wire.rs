@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::provider::few::Few;
+
+/// Most entries of a list that are looked at.
+const LISTED: usize = 1_024;
+
 /// `POST /api/chat`.
 #[derive(Debug, Serialize)]
 pub(super) struct ChatRequest<'a> {
@@ -127,7 +132,7 @@ pub(super) struct MessageIn<'a> {
     #[serde(borrow)]
     pub(super) thinking: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<CallIn<'a>>>,
+    pub(super) tool_calls: Option<Few<CallIn<'a>, LISTED>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -156,7 +161,7 @@ pub(super) struct Version {
 /// `GET /api/tags`. `models` must be there: other servers answer 200 to anything.
 #[derive(Debug, Deserialize)]
 pub(super) struct Tags {
-    pub(super) models: Option<Vec<TagModel>>,
+    pub(super) models: Option<Few<TagModel, LISTED>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -164,7 +169,7 @@ pub(super) struct TagModel {
     pub(super) name: Option<String>,
     pub(super) model: Option<String>,
     pub(super) details: Option<Details>,
-    pub(super) capabilities: Option<Vec<String>>,
+    pub(super) capabilities: Option<Few<String, LISTED>>,
     pub(super) remote_model: Option<String>,
 }
 
@@ -184,7 +189,7 @@ pub(super) struct ShowRequest<'a> {
 pub(super) struct Show {
     pub(super) details: Option<Details>,
     pub(super) model_info: Option<serde_json::Map<String, Value>>,
-    pub(super) capabilities: Option<Vec<String>>,
+    pub(super) capabilities: Option<Few<String, LISTED>>,
     pub(super) parameters: Option<String>,
     pub(super) remote_model: Option<String>,
 }
@@ -192,7 +197,7 @@ pub(super) struct Show {
 /// `GET /api/ps`: the models that are loaded.
 #[derive(Debug, Deserialize)]
 pub(super) struct Loaded {
-    pub(super) models: Option<Vec<LoadedModel>>,
+    pub(super) models: Option<Few<LoadedModel, LISTED>>,
 }
 
 #[derive(Debug, Deserialize)]

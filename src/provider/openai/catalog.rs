@@ -1,8 +1,12 @@
 //! The models of a server of this format, and what is known of each: what the server says where it says something, else
 //! what its vendor publishes.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::dialect::Details;
@@ -11,11 +15,14 @@ use super::refused::Refused;
 use super::{ERROR_LIMIT, OpenAi};
 use crate::ir::{Error, ModelInfo, Pricing, Support};
 use crate::provider::body::trimmed;
+use crate::provider::few::Few;
 use crate::provider::http::TimeLimits;
 use crate::provider::preset;
 
 /// Largest list that is read, in bytes.
-const LIST_LIMIT: usize = 32 * 1024 * 1024;
+const LIST_LIMIT: usize = 16 * 1024 * 1024;
+/// Most models of a list.
+const MODELS: usize = 5_000;
 
 /// What vendors publish of a model and do not say in their lists.
 struct Published {
@@ -73,11 +80,39 @@ const PUBLISHED: &[Published] = &[
 ];
 
 /// A list of models: `{"data": […]}`, or the bare list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum List {
-    Wrapped { data: Vec<Listed> },
-    Bare(Vec<Listed>),
+struct List(Vec<Listed>);
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ListVisitor)
+    }
+}
+
+struct ListVisitor;
+
+impl<'de> Visitor<'de> for ListVisitor {
+    type Value = List;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of models")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<List, A::Error> {
+        let models = Few::<Listed, MODELS>::deserialize(SeqAccessDeserializer::new(items))?;
+        Ok(List(models.0))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<List, A::Error> {
+        let mut data = None;
+        while let Some(key) = fields.next_key::<Cow<'de, str>>()? {
+            if key == "data" {
+                data = Some(fields.next_value::<Few<Listed, MODELS>>()?);
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        data.map(|models| List(models.0)).ok_or_else(|| serde::de::Error::missing_field("data"))
+    }
 }
 
 /// One model, in whatever words the server has for it.
@@ -131,8 +166,7 @@ impl OpenAi {
             }
             listed => listed?,
         };
-        let (List::Wrapped { data } | List::Bare(data)) = listed;
-        Ok(data.into_iter().filter_map(|model| model.info(&self.id)).collect())
+        Ok(listed.0.into_iter().filter_map(|model| model.info(&self.id)).collect())
     }
 
     /// One model: as listed, else as published. A server that says nothing has not said no.
@@ -151,7 +185,7 @@ impl OpenAi {
     async fn lm_studio_models(&self) -> Result<Vec<ModelInfo>, Error> {
         #[derive(Deserialize)]
         struct Own {
-            models: Vec<Listed>,
+            models: Few<Listed, MODELS>,
         }
         let own: Own = self.get("/api/v1/models").await?;
         Ok(own.models.into_iter().filter_map(|model| model.info(&self.id)).collect())

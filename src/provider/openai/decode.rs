@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::fault::{self, Subject};
+use super::fault::{self, Complaint, Subject};
 use super::kept::Kept;
 use super::lenient;
 use super::wire::{CallIn, Choice, Chunk, Delta, Mixed, Text, Timings, Usage};
@@ -19,15 +19,19 @@ use crate::provider::answer::{CallIds, Ending};
 use crate::provider::arguments::{Arguments, parse_arguments};
 use crate::provider::assembly::{Assembler, Fragment, Piece};
 use crate::provider::body::Part;
+use crate::provider::few::Few;
 use crate::provider::framing::SseEvent;
 use crate::provider::mistake::Mistake;
-use crate::provider::retry::error_text;
 use crate::provider::text_call::{Recognition, Rest, TextCalls};
 use crate::provider::think_tag::{Spoken, ThinkTags};
 use crate::provider::tool_name::ToolNames;
 
 /// Most reasoning details that are kept to go back, in pieces.
 const DETAILS_LIMIT: usize = 10_000;
+/// Most bytes of what is kept to go back: reasoning details, signatures of calls.
+const KEPT_LIMIT: usize = 16 * 1024 * 1024;
+/// A chunk whose fields are of the wrong types is read slowly up to this length, in bytes.
+const SLOWLY_READ: usize = 1024 * 1024;
 
 /// Reads the events of one answer.
 pub(super) struct Decoder<'a> {
@@ -51,6 +55,7 @@ pub(super) struct Decoder<'a> {
     /// Calls that the server could not read.
     mistakes: Vec<Mistake>,
     details: Vec<Value>,
+    kept_bytes: usize,
     /// Extra content of calls, by slot.
     extra: Vec<(usize, Value)>,
 }
@@ -84,6 +89,7 @@ impl<'a> Decoder<'a> {
             has_thought: false,
             mistakes: Vec::new(),
             details: Vec::new(),
+            kept_bytes: 0,
             extra: Vec::new(),
         }
     }
@@ -194,7 +200,7 @@ impl<'a> Decoder<'a> {
         match serde_json::from_str::<Chunk<'_>>(data) {
             Ok(chunk) => Ok(self.take(chunk, data, now, out)),
             // Numbers as text and the like: rare, so read slowly.
-            Err(problem) if problem.is_data() => match lenient::normalised(data) {
+            Err(problem) if problem.is_data() && data.len() <= SLOWLY_READ => match lenient::normalised(data) {
                 Some(mended) => Ok(self.take(serde_json::from_str(&mended)?, &mended, now, out)),
                 None => Err(problem),
             },
@@ -225,7 +231,7 @@ impl<'a> Decoder<'a> {
 
     /// The server says that it failed. Where it could not read a call of the model's, that is the model's to mend.
     fn failed(&mut self, data: &str, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
-        match Mistake::in_text(&error_text(data)) {
+        match Mistake::in_text(&Complaint::of(data).text) {
             Some(mistake) => {
                 self.mistake(mistake, out);
                 Ok(())
@@ -270,7 +276,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn delta(&mut self, delta: Delta<'_>, out: &mut Vec<StreamBody>) -> Result<(), Error> {
-        let details = delta.reasoning_details.and_then(|raw| serde_json::from_str::<Vec<Value>>(raw.get()).ok());
+        let details = delta.reasoning_details.and_then(|raw| self.details_in(raw.get()).transpose()).transpose()?;
         let fields = [delta.reasoning_content, delta.reasoning, delta.thinking];
         let thought = match fields.into_iter().find_map(Mixed::said) {
             Some(field) => field.into_either(),
@@ -300,6 +306,22 @@ impl<'a> Decoder<'a> {
             self.call(CallIn { function: Some(*function), ..CallIn::default() }, out)?;
         }
         Ok(())
+    }
+
+    /// The details of a chunk; `None` when they are something else.
+    fn details_in(&mut self, raw: &str) -> Result<Option<Vec<Value>>, Error> {
+        self.keep_bytes(raw.len())?;
+        Ok(serde_json::from_str::<Few<Value, DETAILS_LIMIT>>(raw).ok().map(|details| details.0))
+    }
+
+    /// Counts what is kept to go back.
+    fn keep_bytes(&mut self, bytes: usize) -> Result<(), Error> {
+        self.kept_bytes = self.kept_bytes.saturating_add(bytes);
+        if self.kept_bytes > KEPT_LIMIT {
+            Err(too_large("it carries more beside its words than can be kept"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Text of the answer, in which thinking may stand between tags.
@@ -348,15 +370,15 @@ impl<'a> Decoder<'a> {
             Piece::Nothing => None,
         };
         let fragment = Fragment { index: call.index, id: &id, name: &name, arguments };
-        let slot = self.assembler.push(fragment).map_err(|problem| {
-            let mut error = Error::new(ErrorCode::InvalidResponse, format!("The answer cannot be used: {problem}."));
-            error.provider_code = Some("too_large".into());
-            error
-        })?;
-        if let Some(Ok(extra)) = call.extra_content.map(|raw| serde_json::from_str::<Value>(raw.get()))
-            && extra.is_object()
-        {
-            self.extra.push((slot, extra));
+        let slot = self.assembler.push(fragment).map_err(|problem| too_large(&problem.to_string()))?;
+        if let Some(raw) = call.extra_content.map(RawValue::get) {
+            self.keep_bytes(raw.len())?;
+            if let Ok(extra @ Value::Object(_)) = serde_json::from_str::<Value>(raw) {
+                match self.extra.iter_mut().find(|(of, _)| *of == slot) {
+                    Some((_, kept)) => *kept = extra,
+                    None => self.extra.push((slot, extra)),
+                }
+            }
         }
         out.push(StreamBody::ToolCallDelta {
             tool_call_delta: ToolCallDelta {
@@ -499,6 +521,12 @@ impl Reason {
             _ => Self::Stop,
         }
     }
+}
+
+fn too_large(why: &str) -> Error {
+    let mut error = Error::new(ErrorCode::InvalidResponse, format!("The answer cannot be used: {why}."));
+    error.provider_code = Some("too_large".into());
+    error
 }
 
 /// `[DONE]`, with space or quotes around it, in whatever case.

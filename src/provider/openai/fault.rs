@@ -8,6 +8,9 @@ use crate::provider::http::{HttpError, HttpProblem};
 use crate::provider::preset::{KeyUse, preset};
 use crate::provider::retry::{Refusal, RetryHeaders, classify, error_text, with_detail};
 
+/// Longest body in which a complaint is looked for, in bytes.
+const LONGEST_COMPLAINT: usize = 1024 * 1024;
+
 /// Who is spoken of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
@@ -44,6 +47,8 @@ pub(super) struct Complaint {
 impl Complaint {
     /// What a body says.
     pub(super) fn of(body: &str) -> Self {
+        // Nobody explains a failure in more.
+        let body = body.get(..body.floor_char_boundary(LONGEST_COMPLAINT)).unwrap_or_default();
         let mut complaint = Self { text: error_text(body), ..Self::default() };
         let Ok(value) = serde_json::from_str::<Value>(trimmed(body)) else { return complaint };
         let value = match &value {

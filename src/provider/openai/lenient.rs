@@ -102,7 +102,7 @@ mod tests {
         let mended = normalised(data).unwrap();
         let chunk: Chunk<'_> = serde_json::from_str(&mended).unwrap();
         assert_eq!(chunk.usage.unwrap().prompt_tokens, Some(9.0));
-        let choice = chunk.choices.unwrap().pop().unwrap();
+        let choice = chunk.choices.unwrap().0.pop().unwrap();
         let call = choice.delta.unwrap().tool_calls.unwrap().0.pop().unwrap();
         assert_eq!((call.index, call.id.unwrap().0.as_ref()), (Some(1), "12"));
         assert_eq!(call.function.unwrap().arguments.unwrap().get(), r#"{"id":7}"#);

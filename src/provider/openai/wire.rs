@@ -9,6 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::provider::few::Few;
+
+/// Most choices of a chunk that are looked at: one is asked for.
+const CHOICES: usize = 16;
+/// Most pieces of calls in a chunk: more than the calls of an answer may be.
+const CALLS: usize = 1_024;
+
 /// `POST …/chat/completions`.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ChatRequest<'a> {
@@ -166,7 +173,7 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow)]
     pub(super) object: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    pub(super) choices: Option<Few<Choice<'a>, CHOICES>>,
     // What is rare stands behind a pointer: a delta is moved several times, and there are thousands a second.
     pub(super) usage: Option<Box<Usage>>,
     #[serde(borrow)]
@@ -227,9 +234,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for OneOrMany<'a> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
                 let mut calls = Vec::new();
-                while let Some(call) = items.next_element::<Option<CallIn<'de>>>()? {
+                while calls.len() < CALLS
+                    && let Some(call) = items.next_element::<Option<CallIn<'de>>>()?
+                {
                     calls.extend(call);
                 }
+                while items.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(OneOrMany(calls))
             }
 

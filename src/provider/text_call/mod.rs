@@ -12,6 +12,9 @@ use serde_json::Value;
 
 use crate::ir::strict_json;
 
+/// Most that is held back, in bytes: a call that writes a large file is less.
+const LONGEST_HELD: usize = 12 * 1024 * 1024;
+
 /// Whether printed calls count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recognition {
@@ -73,6 +76,10 @@ impl<'a> TextCalls<'a> {
             return text;
         }
         self.held.push_str(&text);
+        if self.held.len() > LONGEST_HELD {
+            // Whatever this is, it is no call.
+            self.state = State::Off;
+        }
         if self.state == State::Beginning {
             if self.may_begin_with_call() {
                 return String::new();
