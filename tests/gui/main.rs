@@ -10,6 +10,7 @@
     reason = "a test may stop at once, says what it wants and nothing more, and compares places exactly"
 )]
 
+mod attachment;
 mod audit;
 mod chat;
 mod confirm;

@@ -130,13 +130,13 @@ fn ollama(ui: &mut Ui, scene: &mut Scene<'_>) {
         (_, Some(best)) => {
             let count = models.of(OLLAMA).len();
             let here = lang.format("welcome-models-here", &[("count", Arg::from(count))]);
-            let detail = with_tools(lang, here, best);
             let is_used = scene
                 .state
                 .current()
                 .is_some_and(|session| session.provider == OLLAMA && models.find(OLLAMA, &session.model).is_some());
             let used = scene.state.current().map(|session| session.model.clone()).unwrap_or_default();
             let id = if is_used { used.as_str() } else { best.id.as_str() };
+            let detail = with_tools(lang, here, models.find(OLLAMA, id).unwrap_or(best));
             let key = if is_used { "welcome-using" } else { "welcome-use" };
             let text = lang.format(key, &[("model", Arg::from(id))]);
             let kind = if is_used { ButtonKind::Secondary } else { ButtonKind::Primary };
