@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use egui::{Color32, ColorImage};
 use egui_kittest::kittest::Queryable as _;
-use nod::port::Command;
+use nod::ir::Support;
+use nod::port::{Command, Event, ModelsState};
 
-use crate::support::Stage;
+use crate::support::{Stage, models};
 
 /// A file that is dropped on the window.
 #[derive(Debug)]
@@ -36,6 +37,15 @@ fn wait(stage: &mut Stage, label: &str) {
     panic!("{label} never came: {:?}", stage.texts());
 }
 
+/// The models of the stage, with eyes.
+fn seeing() -> Event {
+    let mut event = models();
+    if let Event::ModelsChanged { state: ModelsState::Ready(list), .. } = &mut event {
+        list.iter_mut().for_each(|model| model.supports_images = Support::Yes);
+    }
+    event
+}
+
 fn sent_images(stage: &mut Stage) -> Vec<String> {
     stage.harness.get_by_label("Send").click();
     stage.settle();
@@ -61,6 +71,14 @@ fn a_dropped_picture_shows_itself_and_goes_with_the_message() {
     let large = stage.harness.get_by_role_and_label(egui::accesskit::Role::Image, "photo.png").rect();
     assert_eq!(large.size(), egui::vec2(80.0, 40.0));
     stage.harness.key_press(egui::Key::Escape);
+    stage.settle();
+    // The model of the stage cannot see: nothing is sent, and nothing is lost.
+    stage.harness.get_by_label("Send").click();
+    stage.settle();
+    assert_eq!(stage.sent(), []);
+    assert!(stage.harness.query_by_label_contains("This model cannot see images.").is_some());
+    assert!(stage.harness.query_by_label("photo.png: show larger").is_some());
+    stage.tell(seeing());
     stage.settle();
     let images = sent_images(&mut stage);
     assert!(images.len() == 1 && images[0].starts_with("data:image/png;base64,"), "{images:.40?}");
