@@ -10,11 +10,13 @@ import { HttpAgent } from "@ag-ui/client";
 import { EventSchemas } from "@ag-ui/core/schemas";
 
 const [base, token] = process.argv.slice(2);
-const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+const headers = { authorization: `Bearer ${token}` };
 const patience = setTimeout(() => { console.error("it took too long"); process.exit(1); }, 60_000);
 
 const post = async (path, body) => {
-    const response = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(body) });
+    const response = await fetch(base + path, {
+        method: "POST", headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body),
+    });
     assert.equal(response.status, 200, await response.clone().text());
     return response.json();
 };
@@ -61,10 +63,10 @@ await agent.runAgent({ runId: "peer-run", forwardedProps: { deviceId: "peer-devi
 });
 
 // What the client makes of the events is the conversation.
-const [user, first, list, second, read, answer] = agent.messages;
-assert.equal(agent.messages.length, 6, JSON.stringify(agent.messages, null, 1));
-assert.deepEqual([user, first, list, second, read, answer].map(({ role }) => role),
-    ["user", "assistant", "tool", "assistant", "tool", "assistant"]);
+const [user, first, list, second, read, thought, answer] = agent.messages;
+assert.equal(agent.messages.length, 7, JSON.stringify(agent.messages, null, 1));
+assert.deepEqual([user, first, list, second, read, thought, answer].map(({ role }) => role),
+    ["user", "assistant", "tool", "assistant", "tool", "reasoning", "assistant"]);
 assert.equal(first.toolCalls[0].function.name, "workspace_list_files");
 assert.deepEqual(JSON.parse(second.toolCalls[0].function.arguments), { path: "harvest.txt" });
 assert.equal(list.toolCallId, first.toolCalls[0].id);
