@@ -27,9 +27,13 @@ mod call;
 mod client;
 mod connection;
 mod crash;
+#[cfg(target_os = "linux")]
+mod desktop;
 mod device;
 mod load;
 mod operator;
 mod replica;
 mod run;
+#[cfg(target_os = "linux")]
+mod scenario;
 mod tls;
