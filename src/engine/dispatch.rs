@@ -20,7 +20,7 @@ use crate::provider::memory::memory;
 use super::confirm::Answered;
 use super::fault::Fault;
 use super::gate::{self, Caller};
-use super::link::{self, Links};
+use super::link::{self, Desk, Wish};
 use super::model::Pulls;
 use super::provider::origin_of;
 use super::shared::Shared;
@@ -43,7 +43,8 @@ pub(super) struct Dispatcher {
     shared: Arc<Shared>,
     sessions: HashMap<SessionId, Live>,
     pulls: Pulls,
-    links: Links,
+    /// Open while the engine runs.
+    links: Option<Desk>,
     ended: mpsc::Sender<Ended>,
     ends: mpsc::Receiver<Ended>,
 }
@@ -81,11 +82,12 @@ struct Waiting {
 impl Dispatcher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (ended, ends) = mpsc::channel(64);
-        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), links: Links::default(), ended, ends }
+        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), links: None, ended, ends }
     }
 
     /// Serves until the engine shall end.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, quit: CancellationToken) {
+        self.links = Some(Desk::open(&self.shared));
         session::purge(&self.shared).await;
         undo::prune_soon(&self.shared);
         loop {
@@ -325,13 +327,13 @@ impl Dispatcher {
                 self.errand(async move { undo::show(&shared, id).await });
                 Ok(())
             }
-            Command::StartLinks => self.links.start(&shared).await,
-            Command::PutLink { url, workspace, token } => self.links.put(&shared, &url, workspace, token).await,
-            Command::RunLink { url, workspace, token } => self.links.run(&shared, &url, workspace, token).await,
-            Command::StopLink { url } => self.links.stop(&shared, &url).await,
-            Command::PauseLink { url, is_paused } => self.links.pause(&shared, &url, is_paused).await,
-            Command::RetryLink { url } => self.links.retry(&shared, &url).await,
-            Command::RemoveLink { url } => self.links.remove(&shared, &url).await,
+            Command::StartLinks => self.wish(Wish::Start),
+            Command::PutLink { url, workspace, token } => self.wish(Wish::Put { url, workspace, token }),
+            Command::RunLink { url, workspace, token } => self.wish(Wish::Run { url, workspace, token }),
+            Command::StopLink { url } => self.wish(Wish::Stop { url }),
+            Command::PauseLink { url, is_paused } => self.wish(Wish::Pause { url, is_paused }),
+            Command::RetryLink { url } => self.wish(Wish::Retry { url }),
+            Command::RemoveLink { url } => self.wish(Wish::Remove { url }),
             Command::ListLinkCalls { url } => {
                 self.errand(async move { link::list_calls(&shared, url).await });
                 Ok(())
@@ -370,6 +372,11 @@ impl Dispatcher {
 
     async fn change(&mut self, id: &SessionId, change: impl FnOnce(&mut Session) + Send) -> Result<(), Fault> {
         self.transcript(id).change(change).await.map(drop)
+    }
+
+    /// Passes a wish for a connection on.
+    fn wish(&self, wish: Wish) -> Result<(), Fault> {
+        self.links.as_ref().map_or(Ok(()), |links| links.take(wish))
     }
 
     /// Runs beside everything else; a failure is reported when it comes.
@@ -562,8 +569,8 @@ impl Dispatcher {
             }
         }
         self.pulls.stop_all();
-        if tokio::time::timeout(STOPPING, self.links.end()).await.is_err() {
-            tracing::error!("a connection did not end in time");
+        if let Some(links) = self.links.take() {
+            links.close(STOPPING).await;
         }
         let stopped = tokio::time::timeout(STOPPING, futures_util::future::join_all(tasks));
         let goodbyes = tokio::time::timeout(STOPPING, self.report_ends(stopped)).await;

@@ -166,7 +166,7 @@ fn a_servers_question_names_it_counts_down_and_offers_a_yes_for_once_and_a_no() 
     stage.tell(Event::ConfirmAsked(Box::new(server_question())));
     stage.settle();
     let texts = stage.texts();
-    for expected in ["Send this file to a server?", URL, r#"workspace.read_file {"path":"README.md"}"#] {
+    for expected in ["Send this file to a server?", URL, "workspace.read_file", "Hide arguments"] {
         assert!(texts.iter().any(|text| text.contains(expected)), "{expected}");
     }
     assert!(texts.iter().any(|text| text.contains("in 60 seconds")));

@@ -43,7 +43,7 @@ fault-link-taken = There is a connection to this server already: { $url }. Pause
 fault-link-unknown = There is no such server any more: { $url }
 
 settings-page-servers = Servers
-settings-servers-line = An agent on a server can look into one folder of this computer. Nothing is written, no command is run, and every file that it reads is asked.
+settings-servers-line = An agent on a server can look into one folder of this computer. Nothing is written, no command is run, and you are asked before each file that it reads.
 settings-servers-note = Nod connects to the server; nothing on this computer listens. What is in a file that you allow goes to the server and its model.
 settings-device = This device: { $device }
 settings-server-add = Add a server
@@ -70,7 +70,7 @@ confirm-title-server-list = Send this list to a server?
 confirm-what-server = Reads the file whole and sends what is in it to the server.
 confirm-what-server-list = Sends the names in this folder to the server.
 confirm-server = { $server } asks, over the device link
-confirm-fact-arguments = Arguments
+confirm-fact-tool = Tool
 confirm-reason-server = What is in it leaves this computer: the server and its model get it.
 confirm-countdown = { $seconds ->
     [one] Refused by itself in { $seconds } second

@@ -70,7 +70,7 @@ confirm-title-server-list = 把这份列表发给服务器吗？
 confirm-what-server = 读取整个文件，并把内容发给服务器。
 confirm-what-server-list = 把这个目录里的名称发给服务器。
 confirm-server = { $server } 通过设备连接请求
-confirm-fact-arguments = 参数
+confirm-fact-tool = 工具
 confirm-reason-server = 其内容会离开这台电脑：服务器和它的模型都会得到。
 confirm-countdown = { $seconds ->
    *[other] { $seconds } 秒后自动拒绝

@@ -60,7 +60,10 @@ pub(super) async fn ask(
                 unanswered = Some(Unanswered::ScreenLocked);
                 break Err(lapsed(Unanswered::ScreenLocked));
             }
-            refusal = remote::too_late(caller, asked_at) => break Err(refusal),
+            refusal = remote::too_late(caller, asked_at) => {
+                unanswered = Some(Unanswered::Expired);
+                break Err(refusal);
+            }
             Ok(()) = rules_changed.changed() => {
                 // An answer to another question may have made a rule that covers this one.
                 if let Some(verdict) = judge_by_rules(caller, row, plan).await {

@@ -4,6 +4,7 @@
 mod board;
 mod call;
 mod connect;
+mod desk;
 mod runner;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use super::session::blank;
 use super::shared::{Shared, unique};
 
 pub(super) use board::Board;
+pub(super) use desk::{Desk, Wish};
 use runner::{Order, Runner};
 
 /// Under whose name tokens stand among the keys. No provider can have this name.
@@ -49,7 +51,7 @@ pub(super) enum FromGate {
 
 /// The connections.
 #[derive(Default)]
-pub(super) struct Links {
+struct Links {
     live: HashMap<String, Live>,
     /// This installation's name, once it was asked for.
     device: Option<String>,
@@ -62,7 +64,7 @@ struct Live {
 
 impl Links {
     /// Connects to every server that was added and is not paused.
-    pub(super) async fn start(&mut self, shared: &Arc<Shared>) -> Result<(), Fault> {
+    async fn start(&mut self, shared: &Arc<Shared>) -> Result<(), Fault> {
         for server in shared.store.link_servers().await? {
             if !self.live.contains_key(&server.url) {
                 self.begin(shared, server, None).await?;
@@ -72,7 +74,7 @@ impl Links {
     }
 
     /// Adds a server, or changes one; a token is kept for its address.
-    pub(super) async fn put(
+    async fn put(
         &mut self,
         shared: &Arc<Shared>,
         url: &str,
@@ -97,7 +99,7 @@ impl Links {
     }
 
     /// Connects to a server for as long as somebody wants it, without adding it.
-    pub(super) async fn run(
+    async fn run(
         &mut self,
         shared: &Arc<Shared>,
         url: &str,
@@ -115,7 +117,7 @@ impl Links {
     }
 
     /// Ends a connection that was made for a while.
-    pub(super) async fn stop(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
+    async fn stop(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
         let url = connect::normal(url)?;
         self.end_one(&url).await;
         if find(shared, &url).await?.is_none() {
@@ -125,7 +127,7 @@ impl Links {
     }
 
     /// Ends or begins a server's connection.
-    pub(super) async fn pause(&mut self, shared: &Arc<Shared>, url: &str, is_paused: bool) -> Result<(), Fault> {
+    async fn pause(&mut self, shared: &Arc<Shared>, url: &str, is_paused: bool) -> Result<(), Fault> {
         let Some(server) = find(shared, url).await? else { return Err(unknown(url)) };
         let server = LinkServer { is_paused, ..server };
         shared.store.put_link_server(&server).await?;
@@ -135,7 +137,7 @@ impl Links {
     }
 
     /// Tries again at once.
-    pub(super) async fn retry(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
+    async fn retry(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
         match self.live.get(url) {
             // A full queue holds such an order already.
             Some(live) if live.orders.try_send(Order::Connect).is_ok() || !live.task.is_finished() => Ok(()),
@@ -147,7 +149,7 @@ impl Links {
     }
 
     /// Forgets a server, its token and the record of its calls.
-    pub(super) async fn remove(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
+    async fn remove(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
         let Some(server) = find(shared, url).await? else { return Err(unknown(url)) };
         self.end_one(url).await;
         // A keyring that does not answer keeps nobody from removing a server; the person is told what stays there.
@@ -159,7 +161,7 @@ impl Links {
     }
 
     /// Ends every connection: calls that are under way are cancelled, and what they came to is kept.
-    pub(super) async fn end(&mut self) {
+    async fn end(&mut self) {
         let ending = self.live.drain().map(|(_, live)| live.end());
         futures_util::future::join_all(ending).await;
     }

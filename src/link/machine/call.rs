@@ -258,11 +258,10 @@ impl Machine {
     /// Answers a call that is not in the record: nothing happened, and the same would happen again.
     fn refuse(&mut self, call: &Call, code: &str, todo: &mut Vec<Effect>) {
         let end = LinkEnd { state: LinkCallState::Rejected, output: None, error: Some(error_of(code)), duration_ms: 0 };
-        let mut bytes = 0;
         if self.is_welcome() {
-            bytes = self.say(FromDesktop::Result(result_of(&call.tool_call_id, &call.execution_id, &end)), todo);
+            self.say(FromDesktop::Result(result_of(&call.tool_call_id, &call.execution_id, &end)), todo);
         }
-        todo.push(Effect::Show(call.shown(LinkCallState::Rejected, Some(code.to_owned()), bytes)));
+        todo.push(Effect::Show(call.shown(LinkCallState::Rejected, Some(code.to_owned()), 0)));
     }
 }
 

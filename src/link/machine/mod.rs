@@ -336,9 +336,7 @@ impl Machine {
         }
         let is_welcome = line.is_welcome;
         match reading {
-            Reading::Unfit { error, .. } => {
-                self.say(FromDesktop::ProtocolError(error), todo);
-            }
+            Reading::Unfit { error, .. } => self.say(FromDesktop::ProtocolError(error), todo),
             Reading::Message(Frame { body, event_id, .. }) => match body {
                 FromServer::Registered(registered) if !is_welcome => self.welcome(now, &registered, todo),
                 FromServer::Heartbeat {} => {}
@@ -431,20 +429,13 @@ impl Machine {
     }
 
     /// Sends a message, if there is a line.
-    fn say(&mut self, body: FromDesktop, todo: &mut Vec<Effect>) -> u64 {
-        let Some(line) = &mut self.line else { return 0 };
+    fn say(&mut self, body: FromDesktop, todo: &mut Vec<Effect>) {
+        let Some(line) = &mut self.line else { return };
         line.sequence += 1;
         let event_id = format!("{}-{}-{}", self.who.instance_id, self.lines, line.sequence);
         match wire::write(&Frame { event_id, sequence: line.sequence, body }) {
-            Ok(text) => {
-                let bytes = text.len() as u64;
-                todo.push(Effect::Send(text));
-                bytes
-            }
-            Err(error) => {
-                tracing::error!(%error, "a frame could not be written");
-                0
-            }
+            Ok(text) => todo.push(Effect::Send(text)),
+            Err(error) => tracing::error!(%error, "a frame could not be written"),
         }
     }
 

@@ -6,6 +6,7 @@ pub fn sentence(code: &str) -> &'static str {
     match code {
         "DEVICE_MISMATCH" => "The call is for another device.",
         "TOOL_NOT_AVAILABLE" => "This computer does not offer that tool in that version.",
+        "TOOL_NOT_ENABLED" => "The person at the computer has switched tools off.",
         "INVALID_ARGUMENTS" => "The arguments do not fit the tool's schema.",
         "ABSOLUTE_PATH_DENIED" => "Paths are relative to the workspace; absolute ones are refused.",
         "PATH_OUT_OF_SCOPE" => "The path leaves the workspace.",

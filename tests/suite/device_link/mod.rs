@@ -23,6 +23,7 @@ macro_rules! on_both {
 }
 
 mod backend;
+mod both;
 mod call;
 mod client;
 mod connection;

@@ -4,7 +4,7 @@
 
 mod command;
 mod hostile;
-mod kill;
+pub(crate) mod kill;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,10 +24,10 @@ const LIST: &str = "workspace.list_files";
 const READ: &str = "workspace.read_file";
 
 /// An engine with a workspace that a server may look into.
-struct Desktop {
+pub(crate) struct Desktop {
     engine: Option<Engine>,
     inbox: Inbox,
-    place: TempDir,
+    pub(crate) place: TempDir,
     /// Every event so far.
     seen: Vec<Event>,
 }
@@ -42,7 +42,7 @@ fn start(place: &Path) -> (Engine, Inbox) {
 }
 
 /// A place with a home, a workspace and what lies beside it.
-fn laid_out() -> TempDir {
+pub(crate) fn laid_out() -> TempDir {
     let place = tempfile::tempdir().unwrap();
     for folder in ["home", "work/sub", "work/.git", "out"] {
         std::fs::create_dir_all(place.path().join(folder)).unwrap();
@@ -61,11 +61,11 @@ fn laid_out() -> TempDir {
 }
 
 impl Desktop {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::over(laid_out())
     }
 
-    fn over(place: TempDir) -> Self {
+    pub(crate) fn over(place: TempDir) -> Self {
         let (engine, inbox) = start(place.path());
         Self { engine: Some(engine), inbox, place, seen: Vec::new() }
     }
@@ -79,21 +79,43 @@ impl Desktop {
         (desktop, line)
     }
 
-    fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.place.path().join("work")
     }
 
-    fn send(&self, command: Command) {
+    pub(crate) fn send(&self, command: Command) {
         self.engine.as_ref().unwrap().send(command).unwrap();
     }
 
     fn run(&self, server: &LinkServer) {
-        let token = SecretKey::new(TOKEN).unwrap();
-        self.send(Command::RunLink { url: server.url(), workspace: self.workspace(), token });
+        self.connect(&server.url(), TOKEN);
+    }
+
+    /// Begins to connect to a server.
+    pub(crate) fn connect(&self, url: &str, token: &str) {
+        let token = SecretKey::new(token).unwrap();
+        self.send(Command::RunLink { url: url.to_owned(), workspace: self.workspace(), token });
+    }
+
+    /// This installation's name.
+    #[cfg(feature = "server")]
+    pub(crate) fn device(&mut self) -> String {
+        self.send(Command::StartLinks);
+        self.next(|event| match event {
+            Event::LinksChanged { device_id, .. } => Some(device_id.clone()),
+            _ => None,
+        })
+    }
+
+    /// Ends it as the person does; gives what it leaves.
+    #[cfg(feature = "server")]
+    pub(crate) fn end(mut self) -> TempDir {
+        self.engine.take().unwrap().shutdown();
+        std::mem::replace(&mut self.place, tempfile::tempdir().unwrap())
     }
 
     /// The next event that fits.
-    fn next<T>(&mut self, fits: impl Fn(&Event) -> Option<T>) -> T {
+    pub(crate) fn next<T>(&mut self, fits: impl Fn(&Event) -> Option<T>) -> T {
         let until = Instant::now() + PATIENCE;
         loop {
             let event = self.inbox.recv_timeout(until.saturating_duration_since(Instant::now()));
@@ -106,22 +128,22 @@ impl Desktop {
         }
     }
 
-    fn state_is(&mut self, state: &LinkState) {
+    pub(crate) fn state_is(&mut self, state: &LinkState) {
         self.next(|event| state_of(event).filter(|now| now == state));
     }
 
-    fn question(&mut self) -> ConfirmRequest {
+    pub(crate) fn question(&mut self) -> ConfirmRequest {
         self.next(|event| match event {
             Event::ConfirmAsked(request) => Some(request.as_ref().clone()),
             _ => None,
         })
     }
 
-    fn answer(&self, question: &ConfirmRequest, answer: Answer) {
+    pub(crate) fn answer(&self, question: &ConfirmRequest, answer: Answer) {
         self.send(Command::Answer { confirm: question.id.clone(), answer, decider: Decider::Person });
     }
 
-    fn closed(&mut self, question: &ConfirmRequest) {
+    pub(crate) fn closed(&mut self, question: &ConfirmRequest) {
         self.next(|event| match event {
             Event::ConfirmClosed { confirm, .. } if *confirm == question.id => Some(()),
             _ => None,
@@ -129,7 +151,7 @@ impl Desktop {
     }
 
     /// Whether anybody was asked since the start. Everything that happened before this is looked at.
-    fn was_asked(&mut self) -> bool {
+    pub(crate) fn was_asked(&mut self) -> bool {
         self.is_awake();
         self.seen.iter().any(|event| matches!(event, Event::ConfirmAsked(_)))
     }
@@ -160,7 +182,7 @@ fn views(event: &Event) -> Option<&[LinkView]> {
     }
 }
 
-fn state_of(event: &Event) -> Option<LinkState> {
+pub(crate) fn state_of(event: &Event) -> Option<LinkState> {
     views(event)?.first().map(|link| link.state.clone())
 }
 

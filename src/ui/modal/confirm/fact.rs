@@ -88,8 +88,7 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
     }
     let title = if request.session_title.is_empty() { lang.text("sidebar-untitled") } else { &request.session_title };
     if request.server.is_some() {
-        let arguments = format!("{} {}", request.call.name, request.call.args);
-        fact(ui, theme, lang.text("confirm-fact-arguments"), safe(theme, &arguments, Type::Mono, colors.text));
+        fact(ui, theme, lang.text("confirm-fact-tool"), safe(theme, &request.call.name, Type::Mono, colors.text));
     }
     let asker = if let Some(server) = &request.server {
         lang.format("confirm-server", &[("server", Arg::from(server.as_str()))])
