@@ -81,6 +81,30 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_kexec_file_load,
 ];
 
+/// Refused where only Landlock stands around a command, which does not know of them: memory, counters and messages that
+/// all of the person's programs find by a number, and the extended attributes of any file.
+const REFUSED_BESIDE_LANDLOCK: &[libc::c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+
 /// Refused where there is no network: nothing is connected or waited for, not even through a socket that was found open.
 const REFUSED_OFFLINE: &[libc::c_long] =
     &[libc::SYS_socket, libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4];
@@ -98,9 +122,18 @@ const NAMESPACES: &[libc::c_int] = &[
 /// `CLONE_NEWTIME`, which only `unshare` knows: for `clone` the bit is part of a signal's number.
 const NEW_TIME: libc::c_int = 0x80;
 
+/// What stands around a command besides these filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// Namespaces of its own: what it does not see is not there.
+    Namespaces,
+    /// Landlock alone.
+    Landlock,
+}
+
 impl Filters {
     /// Compiles the filters for this computer's architecture.
-    pub(super) fn build(network: Network) -> Result<Self, Error> {
+    pub(super) fn build(network: Network, around: Around) -> Result<Self, Error> {
         let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
         let refusing = |rules, error: libc::c_int| -> Result<BpfProgram, Error> {
             let action = SeccompAction::Errno(error.cast_unsigned());
@@ -112,7 +145,7 @@ impl Filters {
             // Its flags lie in memory, where no filter can look. The C library falls back to `clone` when it is told that
             // there is no such call.
             refusing(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)?,
-            refusing(rules(network)?, libc::EPERM)?,
+            refusing(rules(network, around)?, libc::EPERM)?,
         ];
         Ok(Self(programs))
     }
@@ -126,9 +159,12 @@ impl Filters {
     }
 }
 
+/// Of the kernel's `linux/ioprio.h`.
+const IOPRIO_WHO_USER: u64 = 3;
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn rules(network: Network) -> Result<Rules, Error> {
+fn rules(network: Network, around: Around) -> Result<Rules, Error> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_clone, NAMESPACES.iter().map(|flag| holds(0, *flag)).collect::<Result<_, _>>()?);
     let unshared = NAMESPACES.iter().chain(&[NEW_TIME]);
@@ -137,6 +173,21 @@ fn rules(network: Network) -> Result<Rules, Error> {
     let typing = [libc::TIOCSTI, libc::TIOCLINUX];
     let typing = typing.iter().map(|request| when(vec![is(1, Length::Dword, Is::Eq, number(*request))?]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
+    // Another process's limits, order and turn: one with a second of processor time left is soon dead. 0 is oneself.
+    let another = |argument| when(vec![is(argument, Length::Dword, Is::Ne, 0)?]);
+    for call in [libc::SYS_prlimit64, libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr] {
+        rules.insert(call, vec![another(0)?]);
+    }
+    // Here 0 is oneself too, but of a user: everything that the person runs.
+    for (call, of_user) in
+        [(libc::SYS_setpriority, u64::from(libc::PRIO_USER)), (libc::SYS_ioprio_set, IOPRIO_WHO_USER)]
+    {
+        rules.insert(call, vec![another(1)?, when(vec![is(0, Length::Dword, Is::Eq, of_user)?])?]);
+    }
+    match around {
+        Around::Namespaces => {}
+        Around::Landlock => rules.extend(REFUSED_BESIDE_LANDLOCK.iter().map(|call| (*call, Vec::new()))),
+    }
     // A pair of datagram sockets may be sent anywhere, by `sendmsg` with an address that no filter sees.
     const KIND: u64 = 0xF;
     rules.insert(
@@ -206,13 +257,14 @@ mod tests {
     #[test]
     fn the_filters_compile_with_and_without_the_network() {
         for network in [Network::Denied, Network::Allowed] {
-            assert!(Filters::build(network).unwrap().0.len() >= 2);
+            assert!(Filters::build(network, Around::Landlock).unwrap().0.len() >= 2);
         }
     }
 
     #[test]
     fn the_network_allows_internet_sockets_and_nothing_else() {
-        let (denied, allowed) = (rules(Network::Denied).unwrap(), rules(Network::Allowed).unwrap());
+        let of = |network| rules(network, Around::Namespaces).unwrap();
+        let (denied, allowed) = (of(Network::Denied), of(Network::Allowed));
         assert_eq!(denied[&libc::SYS_socket], []);
         assert_eq!(allowed[&libc::SYS_socket].len(), 1);
         for call in REFUSED {

@@ -15,7 +15,7 @@ use rustix::process::{DumpableBehavior, Pid, fchdir, set_dumpable_behavior};
 use serde::{Deserialize, Serialize};
 
 use super::channel::{Report, send_report};
-use super::filter::Filters;
+use super::filter::{Around, Filters};
 use super::limit::Limits;
 use super::ruleset::{self, Demand};
 use super::shell::{self, Walls};
@@ -115,7 +115,8 @@ fn start(order: &InnerOrder) -> io::Result<Pid> {
     }
     fchdir(order.cwd.open()?)?;
     let ruleset = ruleset::build(writable.iter().map(AsFd::as_fd), order.network, Demand::Any)?;
-    let filters = Filters::build(order.network).map_err(|error| io::Error::other(format!("seccomp: {error}")))?;
+    let filters = Filters::build(order.network, Around::Namespaces)
+        .map_err(|error| io::Error::other(format!("seccomp: {error}")))?;
     let limits = Limits::of_this_computer();
     shell::start(&order.command, &order.environment, Walls::Kernel { ruleset: Box::new(ruleset), filters }, limits)
 }

@@ -118,7 +118,7 @@ fn kernel_walls(Received { order, handles, .. }: &Received) -> io::Result<Walls>
     use rustix::fs::{Mode, OFlags, open};
 
     use super::Treatment;
-    use super::filter::Filters;
+    use super::filter::{Around, Filters};
     use super::ruleset::{self, Demand};
 
     let temporary = order.environment.iter().find(|(name, _)| name == "TMPDIR").map(|(_, path)| path);
@@ -127,7 +127,8 @@ fn kernel_walls(Received { order, handles, .. }: &Received) -> io::Result<Walls>
     let places = order.places.iter().zip(handles);
     let writable = places.filter(|(place, _)| place.treatment == Treatment::Writable).map(|(_, handle)| handle);
     let ruleset = ruleset::build(writable.chain([&temporary]), order.network, Demand::Third)?;
-    let filters = Filters::build(order.network).map_err(|error| io::Error::other(format!("seccomp: {error}")))?;
+    let filters = Filters::build(order.network, Around::Landlock)
+        .map_err(|error| io::Error::other(format!("seccomp: {error}")))?;
     Ok(Walls::Kernel { ruleset: Box::new(ruleset), filters })
 }
 

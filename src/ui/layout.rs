@@ -7,7 +7,7 @@ use crate::app::{Closing, Intent, Panel, Phase, SettingsPage};
 use super::panel::{
     composer, history, palette, session_panel, shortcuts, sidebar, start_fault, toast, top_bar, welcome,
 };
-use super::scene::{Scene, ViewState, take_key};
+use super::scene::{Scene, ViewState, take_fresh_key, take_key};
 use super::settings;
 use super::transcript::TranscriptLook;
 use super::{audit, modal};
@@ -202,7 +202,7 @@ fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
 }
 
 fn escape(ui: &Ui, scene: &mut Scene<'_>) {
-    if egui::Popup::is_any_open(ui.ctx()) || !take_key(ui, Modifiers::NONE, Key::Escape) {
+    if egui::Popup::is_any_open(ui.ctx()) || !take_fresh_key(ui, Modifiers::NONE, Key::Escape) {
         return;
     }
     if scene.state.panel.is_some() {

@@ -123,6 +123,21 @@ pub fn take_key(ui: &Ui, modifiers: Modifiers, key: Key) -> bool {
     ui.input_mut(|input| take_key_from(&mut input.events, modifiers, key))
 }
 
+/// The same for a press that decides something: of a key that is held down only the first counts, so that it cannot answer
+/// what comes after. The repetitions are taken too, and mean nothing.
+pub fn take_fresh_key(ui: &Ui, modifiers: Modifiers, key: Key) -> bool {
+    ui.input_mut(|input| {
+        let mut is_fresh = false;
+        input.events.retain(|event| {
+            let Event::Key { key: found, pressed: true, modifiers: held, repeat, .. } = event else { return true };
+            let is_it = *found == key && held.matches_exact(modifiers);
+            is_fresh |= is_it && !repeat;
+            !is_it
+        });
+        is_fresh
+    })
+}
+
 /// Takes a key press out of a list of events.
 pub fn take_key_from(events: &mut Vec<Event>, modifiers: Modifiers, key: Key) -> bool {
     let found = events.iter().position(|event| {

@@ -159,6 +159,11 @@ impl Folder {
         system::set_mode(&self.handle()?, mode)
     }
 
+    /// Sets the permission bits of this folder, also where they forbid to list it, and opens it anew.
+    pub(super) fn open_up(&self, mode: u32) -> Result<Self> {
+        system::open_up(&self.dir, mode).map(Self::from_dir)
+    }
+
     /// Moves a name into a folder, where nothing may have the new name.
     pub(super) fn rename_new(&self, name: &OsStr, into: &Self, new_name: &OsStr) -> Result<()> {
         system::rename_new(&self.dir, single(name)?, &into.dir, single(new_name)?)

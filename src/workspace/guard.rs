@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 
-use super::folder::Privacy;
+use super::folder::{Listed, Privacy};
 use super::{Folder, Identity, Root, Stat, system};
 use crate::policy::{NameVerdict, ProtectedWrite, RelPath, TargetKind, is_protected_write, judge_name};
 
@@ -85,6 +85,9 @@ struct Found {
     sensitive: Vec<(Vec<OsString>, bool)>,
     /// The folders that were looked at.
     folders: HashSet<(u64, u64)>,
+    /// Those that could not be: their permissions forbid it.
+    closed: HashSet<(u64, u64)>,
+    /// Whether there were too many names, or they lay too deep.
     is_cut: bool,
 }
 
@@ -106,7 +109,7 @@ enum Content {
 impl Guard {
     /// Looks through the allowed folders. What cannot be opened cannot be guarded, and by a command not be used either.
     pub fn take(roots: &[Root]) -> Self {
-        let roots = roots.iter().map(|root| GuardedRoot { root: root.clone(), before: look(root.folder()) });
+        let roots = roots.iter().map(|root| GuardedRoot { root: root.clone(), before: look(root.folder(), None) });
         Self { roots: roots.collect() }
     }
 
@@ -141,8 +144,8 @@ impl Guard {
     pub fn revert(self) -> GuardReport {
         let mut report = GuardReport::default();
         for GuardedRoot { root, before } in self.roots {
-            let after = look(root.folder());
-            report.is_incomplete |= after.is_cut && !before.is_cut;
+            let after = look(root.folder(), Some(&before));
+            report.is_incomplete |= (after.is_cut && !before.is_cut) || !after.closed.is_empty();
             put_back(root.folder(), &before, &after, &mut report.reverted);
         }
         report
@@ -221,20 +224,34 @@ struct Waiting {
     is_protected: bool,
 }
 
-fn look(root: &Folder) -> Found {
+/// What there is, or after a command what there is now. Then the folders of git that were there come first, so that no
+/// flood of names hides them, and what a command has closed is opened again.
+fn look(root: &Folder, before: Option<&Found>) -> Found {
     let mut found = Found::default();
     let Ok(mount) = root.stat().map(|stat| stat.identity.mount) else { return found };
     let mut names_left = MOST_NAMES;
     let mut bytes_left = KEPT_BYTES;
-    let mut waiting = VecDeque::from([Waiting { folder: root.clone(), path: Vec::new(), is_protected: false }]);
+    let known = before.map(|before| before.pinned.as_slice()).unwrap_or_default();
+    let mut waiting: VecDeque<Waiting> = known
+        .iter()
+        .filter_map(|path| Some(Waiting { folder: descend(root, path)?, path: path.clone(), is_protected: false }))
+        .collect();
+    waiting.push_back(Waiting { folder: root.clone(), path: Vec::new(), is_protected: false });
     while let Some(Waiting { folder, path, is_protected }) = waiting.pop_front() {
-        let Ok(stat) = folder.stat() else { continue };
+        let Ok(stat) = folder.stat() else {
+            found.is_cut = true;
+            continue;
+        };
         // Another mount is not entered: a command cannot write there.
-        if stat.identity.mount != mount {
+        if stat.identity.mount != mount || found.folders.contains(&object(&stat.identity)) {
             continue;
         }
-        found.folders.insert((stat.identity.device, stat.identity.inode));
-        for listed in folder.listing().unwrap_or_default() {
+        let Some((folder, listing)) = list(folder, &stat, before) else {
+            found.closed.insert(object(&stat.identity));
+            continue;
+        };
+        found.folders.insert(object(&stat.identity));
+        for listed in listing {
             if names_left == 0 {
                 found.is_cut = true;
                 return found;
@@ -265,10 +282,45 @@ fn look(root: &Folder) -> Found {
                 found.is_cut = true;
             } else if let Ok(folder) = folder.open_folder(&listed.name) {
                 waiting.push_back(Waiting { folder, path: child, is_protected: is_child_protected });
+            } else if let Ok(stat) = folder.stat_of(&listed.name) {
+                found.closed.insert(object(&stat.identity));
             }
         }
     }
     found
+}
+
+/// What is in a folder; `None` where its permissions forbid to see that. After a command they are given back to the owner:
+/// a program finds what it executes by its name, in a folder that nobody can list too.
+fn list(folder: Folder, stat: &Stat, before: Option<&Found>) -> Option<(Folder, Vec<Listed>)> {
+    if let Some(listing) = seen(&folder) {
+        return Some((folder, listing));
+    }
+    let was_open = before.is_some_and(|before| !before.closed.contains(&object(&stat.identity)));
+    let folder = was_open.then(|| folder.open_up(stat.mode | OWNER_MAY_ALL).ok())??;
+    let listing = seen(&folder)?;
+    Some((folder, listing))
+}
+
+/// Every right of the owner to a folder.
+const OWNER_MAY_ALL: u32 = 0o700;
+
+/// The folder that something lies in, so that it can be changed there: a command may have taken that right away.
+fn writable_parent(root: &Folder, parents: &[OsString]) -> io::Result<Folder> {
+    let parent = descend(root, parents).ok_or(io::ErrorKind::NotFound)?;
+    let mode = parent.stat()?.mode;
+    // Somebody else's folder stays as it is: then the change itself says so.
+    let opened = if mode & OWNER_MAY_ALL == OWNER_MAY_ALL { None } else { parent.open_up(mode | OWNER_MAY_ALL).ok() };
+    Ok(opened.unwrap_or(parent))
+}
+
+/// The names in a folder; `None` where they, or what they stand for, cannot be seen.
+fn seen(folder: &Folder) -> Option<Vec<Listed>> {
+    let listing = folder.listing().ok()?;
+    match listing.first().map(|listed| folder.stat_of(&listed.name).map_err(|error| error.kind())) {
+        Some(Err(io::ErrorKind::PermissionDenied)) => None,
+        Some(Ok(_) | Err(_)) | None => Some(listing),
+    }
 }
 
 fn keep(found: &mut Found, folder: &Folder, name: &OsStr, path: Vec<OsString>, bytes_left: &mut u64) {
@@ -367,7 +419,7 @@ fn parent_of(root: &Folder, path: &[OsString]) -> Option<(u64, u64)> {
 
 fn remove(root: &Folder, path: &[OsString], now: &Kept) -> io::Result<()> {
     let (name, parents) = path.split_last().ok_or(io::ErrorKind::NotFound)?;
-    let parent = descend(root, parents).ok_or(io::ErrorKind::NotFound)?;
+    let parent = writable_parent(root, parents)?;
     match now.stat.kind {
         TargetKind::Folder => parent.remove_folder(name),
         TargetKind::File | TargetKind::Link | TargetKind::Special | TargetKind::Missing => parent.remove_file(name),
@@ -377,7 +429,7 @@ fn remove(root: &Folder, path: &[OsString], now: &Kept) -> io::Result<()> {
 /// Puts back what was there: a file by a new file that takes its name, never into an inode that has other names.
 fn restore(root: &Folder, path: &[OsString], kept: &Kept, now: Option<&Kept>) -> io::Result<()> {
     let (name, parents) = path.split_last().ok_or(io::ErrorKind::NotFound)?;
-    let parent = descend(root, parents).ok_or(io::ErrorKind::NotFound)?;
+    let parent = writable_parent(root, parents)?;
     let is_folder = |kept: &Kept| kept.stat.kind == TargetKind::Folder;
     match now {
         // Its mode changed, and a folder's mode executes nothing.

@@ -112,6 +112,10 @@ pub(super) fn take_over(_file: &File, _old: &Stat) -> Result<()> {
     Ok(())
 }
 
+pub(super) fn open_up(_dir: &Dir, _mode: u32) -> Result<Dir> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
 pub(super) fn set_mode(_file: &File, _mode: u32) -> Result<()> {
     Ok(())
 }

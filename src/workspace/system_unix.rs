@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::io::Result;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -233,6 +235,18 @@ pub(super) fn take_over(file: &File, old: &Stat) -> Result<()> {
 /// Sets the permission bits.
 pub(super) fn set_mode(file: &File, mode: u32) -> Result<()> {
     Ok(rustix::fs::fchmod(file, Mode::from_bits_truncate(mode))?)
+}
+
+/// Sets the permission bits of a folder that may have been opened without the right to list it, and opens it with that.
+pub(super) fn open_up(dir: &Dir, mode: u32) -> Result<Dir> {
+    let mode = Mode::from_bits_truncate(mode);
+    // A handle without any right takes no permissions itself; what it stands for is reached by its number.
+    #[cfg(target_os = "linux")]
+    rustix::fs::chmod(format!("/proc/self/fd/{}", dir.as_fd().as_raw_fd()), mode)?;
+    #[cfg(not(target_os = "linux"))]
+    rustix::fs::fchmod(dir, mode)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(as_dir(rustix::fs::openat(dir, ".", flags, Mode::empty())?))
 }
 
 /// Opens an absolute path for reading without touching what is there before it is known to be a file or a folder.

@@ -58,6 +58,28 @@ fn ctrl_enter_allows_once_and_only_after_the_guard() {
 }
 
 #[test]
+fn a_key_that_is_held_down_answers_nothing_that_comes_after() {
+    for (modifiers, key) in
+        [(Modifiers::COMMAND, Key::Enter), (Modifiers::NONE, Key::Escape), (Modifiers::NONE, Key::Enter)]
+    {
+        let mut stage = asked();
+        // Down since before the guard ended: what follows are repetitions.
+        stage.harness.key_down_modifiers(modifiers, key);
+        stage.settle();
+        stage.pass(600);
+        stage.settle();
+        stage.harness.key_down_modifiers(modifiers, key);
+        stage.settle();
+        assert_eq!(answers(&mut stage), [], "{modifiers:?} {key:?}");
+        // Released and pressed again it counts.
+        stage.harness.key_up_modifiers(modifiers, key);
+        stage.harness.key_down_modifiers(modifiers, key);
+        stage.settle();
+        assert_eq!(answers(&mut stage).len(), 1, "{modifiers:?} {key:?}");
+    }
+}
+
+#[test]
 fn a_click_allows_once_and_not_before_the_guard() {
     let mut stage = asked();
     stage.harness.get_by_label("Allow once").click();

@@ -510,6 +510,30 @@ fn assert_is_held(walls: &CommandWalls, bomb: &str) {
 }
 
 #[test]
+fn other_programs_of_the_person_are_out_of_reach() {
+    let mut other = Command::new("sleep").arg("600").spawn().unwrap();
+    let line = format!(
+        "prlimit --pid {0} --nofile=77 2>/dev/null && echo limits; renice -n 19 -p {0} >/dev/null 2>&1 && echo turn; \
+         chrt --idle --pid 0 {0} 2>/dev/null && echo scheduler; ionice -c 3 -p {0} 2>/dev/null && echo disk; \
+         id=$(ipcmk -M 4096 2>/dev/null) && echo memory && ipcrm -m ${{id##*: }}; prlimit --nofile=66 sh -c 'echo own; nice true && echo own'",
+        other.id()
+    );
+    let said = |walls: &CommandWalls| ran(walls, &line).stdout.text;
+    for walls in tiers() {
+        // Tier A has numbered memory of its own.
+        let own = if walls.tier == Tier::A { "memory\nown\nown\n" } else { "own\nown\n" };
+        assert_eq!(said(&walls), own, "{:?}", walls.tier);
+    }
+    let control = said(&CommandWalls::default());
+    assert!(
+        control.starts_with("limits\nturn\nscheduler\ndisk\nmemory\nown\n"),
+        "the control must reach it: {control}"
+    );
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
 fn the_limit_on_processes_is_above_what_builds_need_and_counts_what_lives() {
     for walls in tiers() {
         // Many at once, and more in a row than may live at once.
@@ -573,6 +597,40 @@ fn protected(folder: &Path) -> Vec<String> {
         .iter()
         .map(|path| fs::read_to_string(folder.join(path)).unwrap())
         .collect()
+}
+
+#[test]
+fn a_folder_that_a_command_closed_hides_nothing_from_the_look_after_it() {
+    also_as_ordinary_user("confinement::a_folder_that_a_command_closed_hides_nothing_from_the_look_after_it");
+    const HIDE: &str = "cp -r .git other; echo ../other > .git/commondir; chmod 311 .git; mkdir -p new/.git/hooks; \
+                        echo evil > new/.git/hooks/pre-commit; chmod 111 new/.git/hooks new/.git new; \
+                        mkdir -p half/.git; echo evil > half/.git/config; chmod 400 half/.git half";
+    const HIDDEN: [&str; 3] = [".git/commondir", "new/.git/hooks/pre-commit", "half/.git/config"];
+    for walls in tiers() {
+        let repository = repository();
+        run_tool(&walls, repository.path(), HIDE).unwrap();
+        for path in ["half", "half/.git", "new", "new/.git", "new/.git/hooks", ".git"] {
+            let path = repository.path().join(path);
+            if path.exists() {
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        }
+        let left: Vec<&str> = HIDDEN.into_iter().filter(|path| repository.path().join(path).exists()).collect();
+        assert_eq!(left, Vec::<&str>::new(), "{:?}", walls.tier);
+    }
+    let control = repository();
+    run_tool(&CommandWalls::default(), control.path(), "echo ../other > .git/commondir").unwrap();
+    assert!(control.path().join(".git/commondir").exists(), "the control must change it");
+}
+
+#[test]
+fn a_flood_of_names_hides_no_change_of_a_repository_that_was_there() {
+    for walls in tiers() {
+        let repository = repository();
+        let flood = "echo ../other > .git/commondir; seq 60000 | sed 's/^/!/' | xargs touch";
+        run_tool(&walls, repository.path(), flood).unwrap();
+        assert!(!repository.path().join(".git/commondir").exists(), "{:?}", walls.tier);
+    }
 }
 
 #[test]

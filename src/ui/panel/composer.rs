@@ -11,7 +11,7 @@ use crate::app::{Intent, PathPurpose};
 use crate::ir::ConfirmMode;
 use crate::port::SendKey;
 use crate::ui::icon::Icon;
-use crate::ui::scene::{Scene, ViewState, take_key};
+use crate::ui::scene::{Scene, ViewState, take_fresh_key, take_key};
 use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{Button, Chip, IconButton, MenuRow, focus_ring, line_of_text, menu, menu_heading};
 
@@ -235,7 +235,7 @@ fn keys(ui: &Ui, scene: &Scene<'_>, view: &ViewState, has_list: bool, send_key: 
         return Some(Intent::EditLast);
     }
     let is_editing = composer.is_some_and(|composer| composer.editing.is_some());
-    if take_key(ui, Modifiers::NONE, Key::Escape) {
+    if take_fresh_key(ui, Modifiers::NONE, Key::Escape) {
         if is_editing {
             return Some(Intent::CancelEdit);
         }

@@ -7,7 +7,7 @@ use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
 use crate::ui::modal;
-use crate::ui::scene::{Scene, take_key};
+use crate::ui::scene::{Scene, take_fresh_key};
 use crate::ui::theme::{Type, space};
 use crate::ui::widget::{Button, IconButton, TextField, menu};
 
@@ -23,6 +23,12 @@ pub(super) struct Pressed {
 impl Pressed {
     /// Taken before anything with the keyboard sees them: a focused button would take Enter for a click.
     pub(super) fn take(ui: &Ui, is_composing: bool) -> Self {
+        // A key that is held down clicks no button again either.
+        ui.input_mut(|input| {
+            input.events.retain(|event| {
+                !matches!(event, Event::Key { key: Key::Enter | Key::Space, pressed: true, repeat: true, .. })
+            });
+        });
         let writes_reason = ui.memory(|memory| memory.has_focus(reason_id()));
         Self { ctrl_enter: !writes_reason && takes_ctrl_enter(ui) && !is_composing, is_composing }
     }
@@ -47,9 +53,9 @@ pub(super) fn reason_field(
     let mut sends = false;
     if has_focus && !is_composing {
         // Here Ctrl+Enter must not approve: it sends the refusal that is being typed.
-        sends = take_key(ui, Modifiers::NONE, Key::Enter)
-            || take_key(ui, Modifiers::COMMAND, Key::Enter)
-            || take_key(ui, Modifiers { ctrl: true, ..Modifiers::COMMAND }, Key::Enter);
+        sends = take_fresh_key(ui, Modifiers::NONE, Key::Enter)
+            || take_fresh_key(ui, Modifiers::COMMAND, Key::Enter)
+            || take_fresh_key(ui, Modifiers { ctrl: true, ..Modifiers::COMMAND }, Key::Enter);
     }
     let mut stops = false;
     ui.horizontal(|ui| {
@@ -86,8 +92,8 @@ pub(super) fn approves(ui: &Ui, response: &Response) -> bool {
 }
 
 fn takes_ctrl_enter(ui: &Ui) -> bool {
-    take_key(ui, Modifiers::COMMAND, Key::Enter)
-        || take_key(ui, Modifiers { ctrl: true, ..Modifiers::COMMAND }, Key::Enter)
+    take_fresh_key(ui, Modifiers::COMMAND, Key::Enter)
+        || take_fresh_key(ui, Modifiers { ctrl: true, ..Modifiers::COMMAND }, Key::Enter)
 }
 
 pub(super) fn foot(
@@ -166,7 +172,7 @@ fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest, pressed: P
     if egui::Popup::is_any_open(ui.ctx()) {
         return None;
     }
-    if take_key(ui, Modifiers::NONE, Key::Escape) {
+    if take_fresh_key(ui, Modifiers::NONE, Key::Escape) {
         if confirm.reason.take().is_some() {
             confirm.wants_focus = true;
             return None;
