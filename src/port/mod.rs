@@ -1,4 +1,5 @@
 //! What every front end shares with the engine: a front end sends a `Command`, the engine reports an `Event`.
+//! Pictures are made ready here, so that no front end sends one as it lay on the disk.
 
 mod command;
 mod confirm;
