@@ -41,7 +41,9 @@ fn wait(stage: &mut Stage, label: &str) {
 fn seeing() -> Event {
     let mut event = models();
     if let Event::ModelsChanged { state: ModelsState::Ready(list), .. } = &mut event {
-        list.iter_mut().for_each(|model| model.supports_images = Support::Yes);
+        for model in list.iter_mut() {
+            model.supports_images = Support::Yes;
+        }
     }
     event
 }

@@ -59,7 +59,8 @@ impl Setting {
     /// A call that is on its way.
     fn begin(&self, id: &str, tool: &str, arguments: &Value) -> tokio::task::JoinHandle<Value> {
         let body = self.body(id, tool, arguments);
-        self.runtime.block_on(async { self.client.dev_call(body) })
+        let _entered = self.runtime.enter();
+        self.client.dev_call(body)
     }
 
     /// A call that ends by itself.
@@ -181,7 +182,10 @@ fn scenario_5_the_server_is_killed_while_the_question_is_open_and_the_result_com
     on_each(|operator| {
         let mut setting = setting(operator, &[]);
         let body = setting.body("t:1", READ, &json!({"path": "README.md"}));
-        let _cut_off = setting.runtime.block_on(async { setting.client.dev_call_cut_off(body) });
+        let _cut_off = {
+            let _entered = setting.runtime.enter();
+            setting.client.dev_call_cut_off(body)
+        };
         let question = setting.desktop.question();
         let (address, url) = (setting.server.address.to_string(), setting.server.url.clone());
         setting.server.kill();
