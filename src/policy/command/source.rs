@@ -43,7 +43,7 @@ fn is_within_bounds(text: &str) -> bool {
     if text.matches('`').count() > BACKQUOTES_MAX {
         return false;
     }
-    if has_empty_here_tag(text) {
+    if !has_plain_here_tags(text) {
         return false;
     }
     // A descriptor beyond an integer makes the parser panic.
@@ -66,14 +66,28 @@ fn is_within_bounds(text: &str) -> bool {
         && words().filter(|word| *word == "case").count() <= CASES_MAX
 }
 
-/// Whether a here-document may end at an empty line: where its end is missing, the parser looks for it for ever, and takes
-/// all memory.
-fn has_empty_here_tag(text: &str) -> bool {
-    text.match_indices("<<").any(|(place, operator)| {
+/// Whether every here-document ends at a plain word, bare or wholly in quotes: of others the parser may miss the end, look
+/// for it for ever and take all memory.
+fn has_plain_here_tags(text: &str) -> bool {
+    const ENDS_A_WORD: [char; 7] = [';', '&', '|', '(', ')', '<', '>'];
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '!' | '/' | '+' | ':');
+    text.match_indices("<<").all(|(place, operator)| {
         let after = text.get(place + operator.len()..).unwrap_or_default();
         let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
-        let tag = after.split(|c: char| c.is_whitespace() || ";&|()<>".contains(c)).next().unwrap_or_default();
-        !tag.is_empty() && tag.chars().all(|c| matches!(c, '\'' | '"' | '\\' | '$'))
+        let (tag, is_quoted, rest) = match after.chars().next().filter(|c| matches!(c, '\'' | '"')) {
+            Some(quote) => match after.get(1..).and_then(|after| after.split_once(quote)) {
+                Some((tag, rest)) => (tag, true, rest),
+                None => return false,
+            },
+            None => {
+                let end = after.find(|c: char| c.is_whitespace() || ENDS_A_WORD.contains(&c)).unwrap_or(after.len());
+                let (tag, rest) = after.split_at_checked(end).unwrap_or_default();
+                (tag, false, rest)
+            }
+        };
+        let is_whole = rest.chars().next().is_none_or(|c| c.is_whitespace() || ENDS_A_WORD.contains(&c));
+        // An operator without a word is a here-string, or no command at all.
+        is_whole && (!is_quoted || !tag.is_empty()) && tag.chars().all(|c| is_plain(c) || (is_quoted && c == ' '))
     })
 }
 
@@ -156,6 +170,7 @@ mod tests {
             "echo \u{1b}[2K",
             "| x",
             // Each of these made the parser take all memory.
+            " $( <<\"O\\\":EF$( <<\":<\"O\\\":E   ",
             "a <<\"\" ",
             "a <<'' | b",
             "a <<-\t''\"\" ",
