@@ -26,6 +26,8 @@ const QUEUE_JOBS: usize = 1024;
 const COMMIT_JOBS: usize = 128;
 /// How long another process's lock is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// SQLite's name for a database without a file.
+const IN_MEMORY: &str = ":memory:";
 /// `user_version` of this format.
 const FORMAT: i64 = 1;
 
@@ -41,6 +43,9 @@ pub(super) struct SqliteLedger {
 impl SqliteLedger {
     /// Opens the file, makes it if it is not there, and starts its thread.
     pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
+        if path != Path::new(IN_MEMORY) {
+            make_private(path)?;
+        }
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_WAIT)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -71,6 +76,16 @@ impl SqliteLedger {
             answer.await.map_err(|_closed| gone())?
         })
     }
+}
+
+/// Makes the file, if it is not there, so that only its owner can read what people said. SQLite gives its other files the
+/// same rights.
+fn make_private(path: &Path) -> Result<(), LedgerError> {
+    let mut options = std::fs::File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(broken)
 }
 
 fn gone() -> LedgerError {
