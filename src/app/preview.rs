@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::ir::{CommandPreview, DiffLine, DiffTag, Preview};
-use crate::policy::find_deceptive;
+use crate::policy::{Deception, find_deceptive, find_deceptive_name};
 
 /// Longer lines are taken in parts of this many bytes.
 const LONGEST_PART: usize = 64 * 1024;
@@ -20,6 +20,8 @@ pub struct PreviewRows {
     /// The first row of each change, in order.
     pub changes: Vec<u32>,
     columns: usize,
+    /// Whether the preview is a command or a list of files: no look-alike of ASCII is ordinary there.
+    are_names: bool,
     /// The line or entry to go on with, and how far it is done, in bytes.
     next_line: usize,
     next_byte: usize,
@@ -60,6 +62,7 @@ impl PreviewRows {
             is_deceptive: false,
             changes: Vec::new(),
             columns: columns.max(20),
+            are_names: false,
             next_line: 0,
             next_byte: 0,
             number: 0,
@@ -76,6 +79,7 @@ impl PreviewRows {
         if self.is_complete {
             return;
         }
+        self.are_names = is_names(preview);
         match preview {
             Preview::Nothing => self.is_complete = true,
             Preview::NewFile { content } => self.advance_text(content, budget_bytes),
@@ -145,7 +149,7 @@ impl PreviewRows {
     /// Breaks a line into rows.
     fn push_line(&mut self, line: usize, text: &str, range: Range<usize>, number: u32, kind: RowKind) {
         let shown = text.get(range.clone()).unwrap_or_default();
-        let deceptions = find_deceptive(shown.strip_suffix('\r').unwrap_or(shown), true);
+        let deceptions = deceptions(self.are_names, shown.strip_suffix('\r').unwrap_or(shown));
         self.is_deceptive |= !deceptions.is_empty();
         let mut escapes = deceptions.into_iter().peekable();
         let (mut start, mut column, mut number) = (0, 0, number);
@@ -229,6 +233,22 @@ impl PreviewRow {
             }
             Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Command(_) => None,
         }
+    }
+}
+
+/// What would deceive in a line of this preview.
+pub fn deceptions_of(preview: &Preview, line: &str) -> Vec<Deception> {
+    deceptions(is_names(preview), line)
+}
+
+fn deceptions(are_names: bool, line: &str) -> Vec<Deception> {
+    if are_names { find_deceptive_name(line, true) } else { find_deceptive(line, true) }
+}
+
+fn is_names(preview: &Preview) -> bool {
+    match preview {
+        Preview::Command(_) | Preview::Tree { .. } => true,
+        Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } => false,
     }
 }
 
@@ -355,6 +375,15 @@ mod tests {
         let lines = lines.into_iter().map(|(tag, text)| line(tag, text)).collect();
         let preview = Preview::Diff { lines, added: 2, removed: 1 };
         assert_eq!(rows_of(&preview, 20, 100).changes, [2, 5]);
+    }
+
+    #[test]
+    fn a_look_alike_of_a_slash_deceives_in_a_list_of_files_and_not_in_a_text() {
+        let text = "读／写";
+        let entries = vec![crate::ir::TreeEntry { path: text.to_owned(), is_folder: false, bytes: 1 }];
+        let tree = Preview::Tree { entries, count: 1, bytes: 1, at_least: false };
+        assert!(rows_of(&tree, 84, 100).is_deceptive);
+        assert!(!rows_of(&Preview::NewFile { content: text.to_owned() }, 84, 100).is_deceptive);
     }
 
     #[test]

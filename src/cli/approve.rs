@@ -212,7 +212,7 @@ fn visible(line: &str) -> String {
     let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\\r"));
     let body = line.trim_end_matches([' ', '\t']);
     let blanks = line.get(body.len()..).unwrap_or_default().replace(' ', "·").replace('\t', "→");
-    format!("{}{blanks}{end}", policy::escape(body, true))
+    format!("{}{blanks}{end}", policy::escape_name(body, true))
 }
 
 #[cfg(test)]

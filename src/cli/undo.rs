@@ -64,7 +64,7 @@ fn list(
         } else {
             let what = console.say(operation_key(entry.operation), &[]);
             let state = console.say(state_key(entry.state), &[]);
-            let path = crate::policy::escape(&entry.shown_path(), false).into_owned();
+            let path = crate::policy::escape_name(&entry.shown_path(), false).into_owned();
             console.line(&format!("{}  {what}  {state}  {path}", entry.id));
         }
     }
@@ -79,7 +79,7 @@ fn show(archive: Option<&Archive>, id: &str, is_json: bool, console: &mut Consol
     if is_json {
         console.data(&json!({"entry": entry, "change": preview}).to_string());
     } else {
-        console.line(&crate::policy::escape(&entry.shown_path(), false));
+        console.line(&crate::policy::escape_name(&entry.shown_path(), false));
         print(&preview, console);
     }
     Ok(())
@@ -144,7 +144,7 @@ fn apply(
         if args.json {
             console.data(&serde_json::to_string(result).unwrap_or_default());
         } else {
-            let path = crate::policy::escape(&result.path, false).into_owned();
+            let path = crate::policy::escape_name(&result.path, false).into_owned();
             let detail = crate::policy::escape(&result.detail, false).into_owned();
             let args = [("path", Arg::from(path.as_str())), ("detail", Arg::from(detail.as_str()))];
             let line = console.say(outcome_key(result.outcome, direction), &args);

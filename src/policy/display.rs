@@ -8,7 +8,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
-use unicode_script::{Script, UnicodeScript as _};
+use url::{Position, Url};
+
+use super::look_alike::{Surface, find_look_alikes};
 
 /// A stretch of text that would deceive if it were drawn as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,9 +32,18 @@ pub enum Segment<'text> {
 
 /// The text in the stretches in which it is drawn.
 pub fn segments(text: &str, multiline: bool) -> Vec<Segment<'_>> {
+    cut(text, find_deceptive(text, multiline))
+}
+
+/// The same for a path, a command or an address; see [`find_deceptive_name`].
+pub fn segments_name(text: &str, multiline: bool) -> Vec<Segment<'_>> {
+    cut(text, find_deceptive_name(text, multiline))
+}
+
+fn cut(text: &str, deceptions: Vec<Deception>) -> Vec<Segment<'_>> {
     let mut segments = Vec::new();
     let mut done = 0;
-    for Deception { range, escape } in find_deceptive(text, multiline) {
+    for Deception { range, escape } in deceptions {
         push_plain(&mut segments, text.get(done..range.start));
         done = range.end;
         segments.push(Segment::Escaped(escape));
@@ -50,33 +61,45 @@ fn push_plain<'text>(segments: &mut Vec<Segment<'text>>, plain: Option<&'text st
 /// Every character of category control, format, separator, private, unassigned or default-ignorable, odd spaces and
 /// look-alikes of another script in a word. Line breaks and tabs are left alone where `multiline` is set.
 pub fn find_deceptive(text: &str, multiline: bool) -> Vec<Deception> {
-    let mut found = Vec::new();
-    let mut word = Word::default();
-    for (start, c) in text.char_indices() {
-        if is_hidden(c) && !(multiline && matches!(c, '\n' | '\t')) {
-            found.push(Deception { range: start..start + c.len_utf8(), escape: escape_char(c) });
-            // What is drawn as nothing does not end a word: it would be the easiest way to part two scripts.
-            if !is_default_ignorable(c) {
-                word.finish(&mut found);
-            }
-        } else if c.is_alphabetic() || is_mark(c) {
-            word.push(start, c);
-        } else {
-            word.finish(&mut found);
-        }
+    find(text, multiline, Surface::Prose)
+}
+
+/// The same for what names or does something (path, file name, command, address): words that are wholly drawn as ASCII
+/// and signs that pass for ASCII punctuation are deceptive there as well, though prose may hold them.
+pub fn find_deceptive_name(text: &str, multiline: bool) -> Vec<Deception> {
+    find(text, multiline, Surface::Name)
+}
+
+fn find(text: &str, multiline: bool, surface: Surface) -> Vec<Deception> {
+    let hidden = text.char_indices().filter(|(_, c)| is_hidden(*c) && !(multiline && matches!(c, '\n' | '\t')));
+    let mut found: Vec<Deception> =
+        hidden.map(|(start, c)| Deception { range: start..start + c.len_utf8(), escape: escape_char(c) }).collect();
+    for range in find_look_alikes(text, surface) {
+        let escape = text.get(range.clone()).unwrap_or_default().chars().map(escape_char).collect();
+        found.push(Deception { range, escape });
     }
-    word.finish(&mut found);
     found.sort_by_key(|deception| deception.range.start);
+    // A hidden character may be a look-alike too.
+    found.dedup_by(|later, earlier| later.range.start < earlier.range.end);
     found
 }
 
 /// The text with every deception replaced by its escape.
 pub fn escape(text: &str, multiline: bool) -> Cow<'_, str> {
+    escape_in(text, multiline, Surface::Prose)
+}
+
+/// The same for a path, a command or an address; see [`find_deceptive_name`].
+pub fn escape_name(text: &str, multiline: bool) -> Cow<'_, str> {
+    escape_in(text, multiline, Surface::Name)
+}
+
+fn escape_in(text: &str, multiline: bool, surface: Surface) -> Cow<'_, str> {
     // Most text is this.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~') || (multiline && matches!(byte, b'\n' | b'\t'))) {
         return Cow::Borrowed(text);
     }
-    let deceptions = find_deceptive(text, multiline);
+    let deceptions = find(text, multiline, surface);
     if deceptions.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -89,6 +112,29 @@ pub fn escape(text: &str, multiline: bool) -> Cow<'_, str> {
     }
     escaped.push_str(text.get(done..).unwrap_or_default());
     Cow::Owned(escaped)
+}
+
+/// An address as it is shown before it is opened: a host with letters beyond ASCII in the form that is looked up
+/// (`xn--…`), everything else with deceptions as escapes.
+pub fn escape_address(address: &str) -> Cow<'_, str> {
+    let encoded = encode_host(address);
+    match encoded {
+        Some(encoded) => Cow::Owned(escape_name(&encoded, false).into_owned()),
+        None => escape_name(address, false),
+    }
+}
+
+/// The address with its host as it is looked up, where it is written otherwise.
+pub fn encode_host(address: &str) -> Option<String> {
+    let (scheme, rest) = address.split_once("://")?;
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let (authority, rest) = rest.split_at_checked(end)?;
+    if authority.is_ascii() {
+        return None;
+    }
+    let parsed = Url::parse(address).ok()?;
+    let authority = &parsed[Position::BeforeUsername..Position::AfterPort];
+    Some(format!("{scheme}://{authority}{rest}"))
 }
 
 /// The text with what would command a terminal or turn its direction replaced by escapes: for a model's prose, in which
@@ -144,7 +190,7 @@ fn is_hidden(c: char) -> bool {
 }
 
 /// `Default_Ignorable_Code_Point` of the Unicode Character Database (DerivedCoreProperties.txt, stable since 4.1).
-const fn is_default_ignorable(c: char) -> bool {
+pub(super) const fn is_default_ignorable(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}'
         | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
@@ -152,7 +198,7 @@ const fn is_default_ignorable(c: char) -> bool {
         | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
-fn is_mark(c: char) -> bool {
+pub(super) fn is_mark(c: char) -> bool {
     !c.is_ascii()
         && matches!(
             c.general_category(),
@@ -167,60 +213,6 @@ fn escape_char(c: char) -> String {
         '\t' => "\\t".to_owned(),
         _ => format!("\\u{{{:04X}}}", u32::from(c)),
     }
-}
-
-/// The letters of a word so far.
-#[derive(Default)]
-struct Word {
-    latin: Vec<(usize, char)>,
-    foreign: Vec<(usize, char)>,
-}
-
-impl Word {
-    fn push(&mut self, start: usize, c: char) {
-        if c.is_ascii_alphabetic() || c.script() == Script::Latin {
-            self.latin.push((start, c));
-        } else if is_foreign(c) {
-            self.foreign.push((start, c));
-        }
-    }
-
-    /// Where a word mixes Latin with a script of look-alikes, the letters of the rarer one are the strangers.
-    fn finish(&mut self, found: &mut Vec<Deception>) {
-        let latin = std::mem::take(&mut self.latin);
-        let foreign = std::mem::take(&mut self.foreign);
-        if latin.is_empty() || foreign.is_empty() {
-            return;
-        }
-        let strangers = if foreign.len() > latin.len() { latin } else { foreign };
-        found.extend(
-            strangers
-                .into_iter()
-                .map(|(start, c)| Deception { range: start..start + c.len_utf8(), escape: escape_char(c) }),
-        );
-    }
-}
-
-/// Letters that pass for Latin ones. Chinese, Japanese, Korean, Arabic, … beside Latin are ordinary; so are the Greek
-/// letters of formulas (`Δt`, `μs`), which look like no Latin letter.
-fn is_foreign(c: char) -> bool {
-    let script = c.script();
-    if script == Script::Greek {
-        return "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳαγικνορτυχϲάίόύήϊΰϋώ".contains(c);
-    }
-    matches!(
-        script,
-        Script::Cyrillic
-            | Script::Armenian
-            | Script::Cherokee
-            | Script::Coptic
-            | Script::Lisu
-            | Script::Georgian
-            | Script::Deseret
-            | Script::Glagolitic
-            | Script::Osage
-            | Script::Warang_Citi
-    )
 }
 
 #[cfg(test)]
@@ -313,6 +305,24 @@ mod tests {
     }
 
     #[test]
+    fn a_host_is_shown_as_it_is_looked_up() {
+        for (address, shown) in [
+            ("https://аррӏе.com/login", "https://xn--80ak6aa92e.com/login"),
+            ("https://раураӏ.com:8443/a", "https://xn--80aa0cbo65f.com:8443/a"),
+            ("https://bücher.example/книга?q=书", "https://xn--bcher-kva.example/книга?q=书"),
+            ("https://例え.jp", "https://xn--r8jz45g.jp"),
+            ("https://ｇｏｏｇｌｅ.com/", "https://google.com/"),
+            ("https://example.com/a／b", "https://example.com/a\\u{FF0F}b"),
+            ("https://example.com/报告", "https://example.com/报告"),
+            ("mailto:арр@example.com", "mailto:\\u{0430}\\u{0440}\\u{0440}@example.com"),
+        ] {
+            assert_eq!(escape_address(address), shown, "{address}");
+        }
+        let shown = escape_address("https://accounts.google.com∕login.evil.com/");
+        assert!(shown.is_ascii() && !shown.contains("google.com/"), "{shown}");
+    }
+
+    #[test]
     fn segments_are_the_text_in_order() {
         assert_eq!(
             segments("ab\u{202E}cd\u{200B}", false),
@@ -338,9 +348,10 @@ mod tests {
     proptest! {
         #[test]
         fn escape_leaves_no_hidden_character(text in any::<String>(), multiline in any::<bool>()) {
-            let escaped = escape(&text, multiline);
-            let left = escaped.chars().find(|&c| is_hidden(c) && !(multiline && matches!(c, '\n' | '\t')));
-            prop_assert_eq!(left, None);
+            for escaped in [escape(&text, multiline), escape_name(&text, multiline)] {
+                let left = escaped.chars().find(|&c| is_hidden(c) && !(multiline && matches!(c, '\n' | '\t')));
+                prop_assert_eq!(left, None);
+            }
         }
 
         #[test]
@@ -357,9 +368,10 @@ mod tests {
 
         #[test]
         fn what_is_not_found_is_kept_byte_for_byte(text in any::<String>()) {
-            let found = find_deceptive(&text, false);
+            for found in [find_deceptive(&text, false), find_deceptive_name(&text, false)] {
             prop_assert!(found.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
             prop_assert!(found.iter().all(|deception| text.get(deception.range.clone()).is_some()));
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod denial;
 mod display;
 mod facts;
 mod fold;
+mod look_alike;
 mod names;
 mod path;
 mod protected;
@@ -24,7 +25,10 @@ mod surroundings;
 pub use blocked::{FolderConcern, blocked_path, folder_concern};
 pub use command::{CommandJudgement, judge_command};
 pub use decide::{Decision, decide};
-pub use display::{Deception, Segment, escape, escape_controls, find_deceptive, segments};
+pub use display::{
+    Deception, Segment, encode_host, escape, escape_address, escape_controls, escape_name, find_deceptive,
+    find_deceptive_name, segments, segments_name,
+};
 pub use facts::{CallFacts, Origin, PathPlace, TargetFacts, TargetKind};
 pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};

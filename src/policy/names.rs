@@ -2,7 +2,7 @@
 
 use crate::ir::{Code, Failure};
 
-use super::display::escape;
+use super::display::escape_name;
 use super::fold::fold_name;
 
 /// What a path's names say.
@@ -114,7 +114,7 @@ fn split_extension(name: &str) -> (&str, Option<&str>) {
 
 /// The refusal of a sensitive name: the same whether anything of that name exists or not.
 pub(super) fn sensitive_failure(part: &str) -> Failure {
-    let name = escape(part, false);
+    let name = escape_name(part, false);
     Failure::new(
         Code::SensitivePathDenied,
         format!(

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ir::{Access, ConfirmMode, RiskLevel};
 
 use super::denial::outside_parts;
-use super::display::{escape, holds_unseen};
+use super::display::{escape_name, holds_unseen};
 use super::protected::is_protected_below;
 use super::{CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, TargetFacts, TargetKind, judge_name};
 
@@ -89,7 +89,8 @@ fn target_reasons(target: &TargetFacts, access: Access) -> Vec<AskReason> {
             NameVerdict::Sensitive { .. } | NameVerdict::Ordinary => {}
         }
         let unseen = parts.iter().filter(|part| holds_unseen(part));
-        reasons.extend(unseen.map(|part| AskReason::HiddenCharacters { escaped: escape(part, false).into_owned() }));
+        reasons
+            .extend(unseen.map(|part| AskReason::HiddenCharacters { escaped: escape_name(part, false).into_owned() }));
     }
     if target.other_mount {
         reasons.push(AskReason::OtherMount);

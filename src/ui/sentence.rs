@@ -3,7 +3,7 @@
 use crate::app::rows::{bytes, short_path};
 use crate::ir::{Access, Error, Leak, ObstacleKind, Preview, RiskLevel, Tier};
 use crate::lang::{Arg, Lang};
-use crate::policy::{AskReason, RuleScope, escape};
+use crate::policy::{AskReason, RuleScope, escape, escape_name};
 use crate::port::{ConfirmRequest, error_text};
 
 /// The key of a question's title.
@@ -119,7 +119,7 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
         AskReason::Server => Some((lang.text("confirm-reason-server").to_owned(), true)),
         AskReason::Outside => Some((lang.text("confirm-reason-outside").to_owned(), true)),
         AskReason::SuspiciousName { part } => {
-            let part = escape(part, false);
+            let part = escape_name(part, false);
             Some((lang.format("confirm-reason-name", &[("part", Arg::from(part.as_ref()))]), true))
         }
         AskReason::HiddenCharacters { escaped } => {
@@ -146,28 +146,28 @@ pub fn error(lang: &Lang, error: &Error) -> String {
 pub fn scope(lang: &Lang, scope: &RuleScope, home: Option<&str>) -> String {
     match scope {
         RuleScope::ExactCall { tool, target, .. } => {
-            let target = escape(&short_path(target, home), false).into_owned();
+            let target = escape_name(&short_path(target, home), false).into_owned();
             lang.format("rule-exact", &[("tool", Arg::from(tool.as_str())), ("target", Arg::from(target))])
         }
         RuleScope::File { tool, file, .. } => {
-            let file = escape(file, false);
+            let file = escape_name(file, false);
             lang.format("rule-file", &[("tool", Arg::from(tool.as_str())), ("file", Arg::from(file.as_ref()))])
         }
         RuleScope::FilesLike { tool, root, folder, extension } => {
             let root = short_path(&root.to_string_lossy(), home);
             let folder = if folder.is_empty() { root } else { format!("{root}/{folder}") };
-            let folder = escape(&folder, false).into_owned();
+            let folder = escape_name(&folder, false).into_owned();
             lang.format(
                 "rule-like",
                 &[
                     ("tool", Arg::from(tool.as_str())),
-                    ("pattern", Arg::from(format!("*.{}", escape(extension, false)))),
+                    ("pattern", Arg::from(format!("*.{}", escape_name(extension, false)))),
                     ("folder", Arg::from(folder)),
                 ],
             )
         }
         RuleScope::IdenticalPlan { tool, target, .. } => {
-            let command = escape(target.lines().next().unwrap_or_default(), false).into_owned();
+            let command = escape_name(target.lines().next().unwrap_or_default(), false).into_owned();
             lang.format("rule-identical", &[("tool", Arg::from(tool.as_str())), ("command", Arg::from(command))])
         }
         RuleScope::ToolInFolders { tool } => lang.format("rule-tool", &[("tool", Arg::from(tool.as_str()))]),

@@ -2,17 +2,20 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nod::policy::{Segment, escape, escape_controls, find_deceptive, segments};
+use nod::policy::{
+    Segment, escape, escape_controls, escape_name, find_deceptive, find_deceptive_name, segments, segments_name,
+};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 fuzz_target!(|text: &str| {
-    for is_multiline in [false, true] {
-        let drawn = escape(text, is_multiline);
+    for (is_multiline, is_name) in [(false, false), (true, false), (false, true), (true, true)] {
+        let drawn = if is_name { escape_name(text, is_multiline) } else { escape(text, is_multiline) };
         for c in drawn.chars() {
             let may_stay = is_multiline && matches!(c, '\n' | '\t');
             assert!(may_stay || !is_invisible(c), "{c:?} of {text:?} is not seen");
         }
-        let joined: String = segments(text, is_multiline)
+        let parts = if is_name { segments_name(text, is_multiline) } else { segments(text, is_multiline) };
+        let joined: String = parts
             .into_iter()
             .map(|segment| match segment {
                 Segment::Plain(plain) => plain.to_owned(),
@@ -21,7 +24,8 @@ fuzz_target!(|text: &str| {
             .collect();
         assert_eq!(joined, drawn);
         let mut end = 0;
-        for deception in find_deceptive(text, is_multiline) {
+        let found = if is_name { find_deceptive_name(text, is_multiline) } else { find_deceptive(text, is_multiline) };
+        for deception in found {
             assert!(deception.range.start >= end && !deception.range.is_empty());
             end = deception.range.end;
             assert!(deception.escape.is_ascii());

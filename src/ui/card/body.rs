@@ -13,7 +13,7 @@ use super::rows::{RowTag, Rows};
 use crate::app::CallView;
 use crate::ir::{CallMark, CallStatus, Decider, DiffLine, DiffTag, Preview, Tier, UndoState};
 use crate::lang::{Lang, Locale};
-use crate::policy::escape;
+use crate::policy::escape_name;
 use crate::ui::icon::Icon;
 use crate::ui::sentence::tier_badge_key;
 
@@ -427,7 +427,7 @@ fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
             reverted.iter().filter(|one| (one.get("state").and_then(Value::as_str) == Some("left")) == is_left);
         of_kind
             .filter_map(|one| one.get("path")?.as_str())
-            .map(|path| escape(path, false))
+            .map(|path| escape_name(path, false))
             .collect::<Vec<_>>()
             .join(", ")
     };

@@ -118,7 +118,7 @@ pub fn target(call: &CallView, folders: &[String]) -> String {
         .map(|rest| rest.trim_start_matches(['/', '\\']))
         .filter(|rest| !rest.is_empty())
         .unwrap_or(full);
-    crate::policy::escape(short.lines().next().unwrap_or_default(), false).into_owned()
+    crate::policy::escape_name(short.lines().next().unwrap_or_default(), false).into_owned()
 }
 
 /// The bar at the top of a card.

@@ -326,7 +326,7 @@ fn named(
     let facts = line_of_text(ui, theme, detail, Type::Meta, theme.colors.dim, seen * 0.5);
     let left = area.left() + space::M + 22.0;
     let room = (right - facts.size().x - space::M - left).max(40.0);
-    let escaped = crate::policy::escape(name, false);
+    let escaped = crate::policy::escape_name(name, false);
     let galley = line_of_text(ui, theme, &escaped, kind, theme.colors.text, room);
     ui.painter().galley(pos2(left, middle - galley.size().y / 2.0), galley, theme.colors.text);
     let x = right - facts.size().x;

@@ -192,7 +192,7 @@ impl LinkArea {
         }
         if let Some(response) = hovered {
             // The true address, with whatever tries to deceive made visible.
-            let address = crate::policy::escape(&self.link.address, false).into_owned();
+            let address = crate::policy::escape_address(&self.link.address).into_owned();
             response.on_hover_text(address);
         }
         if is_clicked {

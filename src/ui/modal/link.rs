@@ -5,8 +5,9 @@ use egui::{Frame, Key, Margin, Modifiers, Ui};
 use crate::app::Intent;
 use crate::policy;
 use crate::ui::icon::Icon;
+use crate::ui::safe_text::safe_name;
 use crate::ui::scene::{Scene, take_key};
-use crate::ui::theme::Type;
+use crate::ui::theme::{Type, space};
 use crate::ui::widget::Button;
 
 /// Draws the question while a link waits.
@@ -16,10 +17,16 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
     super::show(ui, theme, "link", 520.0, |ui| {
         super::head(ui, theme, scene.lang.text("link-title"), scene.lang.text("link-detail"));
         Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 16 }).show(ui, |ui| {
-            let shown = policy::escape(&url, false).into_owned();
-            ui.add(
-                egui::Label::new(theme.rich(shown, Type::Mono, theme.colors.text)).wrap_mode(egui::TextWrapMode::Wrap),
-            );
+            // A host beyond ASCII is shown as it is looked up; what is left of look-alikes is red.
+            let encoded = policy::encode_host(&url);
+            let job = safe_name(theme, encoded.as_deref().unwrap_or(&url), Type::Mono, theme.colors.text);
+            let is_deceptive = encoded.is_some() || !policy::find_deceptive_name(&url, false).is_empty();
+            ui.add(egui::Label::new(job).wrap_mode(egui::TextWrapMode::Wrap));
+            if is_deceptive {
+                ui.add_space(space::S);
+                let note = theme.rich(scene.lang.text("link-look-alike"), Type::Control, theme.colors.bad);
+                ui.add(egui::Label::new(note).wrap_mode(egui::TextWrapMode::Wrap));
+            }
         });
         super::foot(ui, theme, |ui| {
             let cancel = ui.add(Button::secondary(scene.lang.text("window-cancel")).shortcut("Esc"));

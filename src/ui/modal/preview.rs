@@ -5,10 +5,9 @@ use std::ops::Range;
 use egui::text::LayoutJob;
 use egui::{Color32, CornerRadius, Frame, Rect, ScrollArea, Sense, Stroke, TextFormat, Ui, pos2, vec2};
 
-use crate::app::preview::{PreviewRow, PreviewRows, RowKind};
+use crate::app::preview::{PreviewRow, PreviewRows, RowKind, deceptions_of};
 use crate::app::rows::bytes;
 use crate::ir::Preview;
-use crate::policy::find_deceptive;
 use crate::ui::highlight::Class;
 use crate::ui::icon::Icon;
 use crate::ui::theme::{Theme, Type, radius, size};
@@ -173,14 +172,14 @@ fn draw_row(ui: &Ui, theme: &Theme, rect: Rect, preview: &Preview, (row, stretch
         }
     };
     let is_content = matches!(row.kind, RowKind::Plain | RowKind::Added | RowKind::Removed);
-    let job = row_job(theme, row.text(preview), stretches, is_content);
+    let job = row_job(theme, preview, row.text(preview), stretches, is_content);
     let galley = ui.fonts_mut(|fonts| fonts.layout_job(job));
     ui.painter().galley(pos2(text_left, rect.top()), galley, colors.text);
 }
 
 /// A row's text in its syntax colours: deceptions in red as escapes; in content spaces at the ends, tabs and carriage
 /// returns are visible.
-fn row_job(theme: &Theme, text: &str, stretches: &[(usize, Class)], is_content: bool) -> LayoutJob {
+fn row_job(theme: &Theme, preview: &Preview, text: &str, stretches: &[(usize, Class)], is_content: bool) -> LayoutJob {
     let colors = &theme.colors;
     let faint = theme.format(Type::Mono, colors.dim);
     let bad = TextFormat { background: colors.bad_soft, ..theme.format(Type::Mono, colors.bad) };
@@ -201,7 +200,7 @@ fn row_job(theme: &Theme, text: &str, stretches: &[(usize, Class)], is_content: 
         }
     };
     let mut done = 0;
-    for deception in find_deceptive(body, true) {
+    for deception in deceptions_of(preview, body) {
         plain(&mut job, done..deception.range.start);
         job.append(&deception.escape, 0.0, bad.clone());
         done = deception.range.end;

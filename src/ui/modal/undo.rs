@@ -176,7 +176,7 @@ fn steps(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, plan: &UndoPla
                 let Some(step) = plan.steps.get(index) else { continue };
                 let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::click());
                 let words = scene.lang.text(action_key(step.action));
-                let path = crate::policy::escape(&step.path, false);
+                let path = crate::policy::escape_name(&step.path, false);
                 let is_shown = index == question.shown_step;
                 response
                     .widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_shown, format!("{path}, {words}")));

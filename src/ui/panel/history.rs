@@ -156,7 +156,7 @@ fn change(ui: &mut Ui, scene: &Scene<'_>, view: &mut ViewState, entry: &UndoEntr
     let colors = theme.colors;
     let lang = scene.lang;
     let is_open = scene.state.history.open.contains(&entry.id);
-    let path = crate::policy::escape(&entry.place.path, false).into_owned();
+    let path = crate::policy::escape_name(&entry.place.path, false).into_owned();
     Frame::NONE
         .fill(colors.background)
         .stroke(theme.line())

@@ -5,7 +5,7 @@ use egui::{Align, Frame, Label, Layout, Margin, Panel as EguiPanel, ScrollArea, 
 use crate::app::rows::{bytes, short_path};
 use crate::app::{Intent, PathPurpose, SettingsPage};
 use crate::lang::Arg;
-use crate::policy::{Rule, escape};
+use crate::policy::{Rule, escape_name};
 use crate::ui::icon::Icon;
 use crate::ui::panel::composer::{MODES, mode_key};
 use crate::ui::rule::{self, form::Makes};
@@ -56,7 +56,7 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, short.as_str()));
             let place = egui::pos2(rect.left(), rect.center().y - galley.size().y / 2.0);
             ui.painter().galley(place, galley, scene.theme.colors.text);
-            response.on_hover_text(escape(folder, false));
+            response.on_hover_text(escape_name(folder, false));
             if index == 0 {
                 ui.add(Badge::new(scene.lang.text("panel-first-folder"), Tone::Neutral))
                     .on_hover_text(scene.lang.text("panel-first-folder-detail"));
@@ -156,7 +156,7 @@ fn network(ui: &mut Ui, scene: &mut Scene<'_>, is_local_only: bool) {
     }
     for contact in &view.contacts {
         let colors = scene.theme.colors;
-        let shown = escape(&contact.host, false);
+        let shown = escape_name(&contact.host, false);
         let host = scene.theme.rich(shown.as_ref(), Type::Mono, colors.text);
         ui.add(Label::new(host).wrap());
         let words = scene.lang.format(

@@ -7,7 +7,7 @@ use crate::app::rows::{context_gauge, grouped_number, money, session_costs, shor
 use crate::app::{Intent, Panel, PathPurpose};
 use crate::ir::ThinkingLevel;
 use crate::lang::Arg;
-use crate::policy::escape;
+use crate::policy::{escape, escape_name};
 use crate::ui::icon::Icon;
 use crate::ui::panel::{model_picker, sidebar};
 use crate::ui::scene::{Scene, ViewState};
@@ -227,7 +227,7 @@ fn folder_chip(ui: &mut Ui, scene: &mut Scene<'_>, folder: &str, is_roomy: bool)
     let width = if is_roomy { 170.0 } else { 110.0 };
     let chip =
         ui.add(Chip::new(&tail(&short, if is_roomy { 26 } else { 16 })).icon(Icon::Folder).strong().max_width(width));
-    let chip = chip.on_hover_text(RichText::new(escape(folder, false)));
+    let chip = chip.on_hover_text(RichText::new(escape_name(folder, false)));
     let chosen = menu(&chip, 260.0, |ui| folder_rows(ui, scene, folder));
     if let Some(intent) = chosen.and_then(|shown| shown.inner) {
         scene.push(intent);

@@ -13,7 +13,7 @@ use crate::app::rows::{bytes, short_path};
 use crate::app::{Intent, PathPurpose};
 use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkState, LinkView};
 use crate::lang::Arg;
-use crate::policy::escape;
+use crate::policy::{escape, escape_name};
 use crate::secret::SecretKey;
 use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
@@ -98,7 +98,7 @@ fn add(ui: &mut Ui, scene: &mut Scene<'_>) {
 fn server(ui: &mut Ui, scene: &mut Scene<'_>, link: &LinkView) {
     let lang = scene.lang;
     let url = link.server.url.clone();
-    let shown = escape(host(&url), false).into_owned();
+    let shown = escape_name(host(&url), false).into_owned();
     let is_paused = link.server.is_paused;
     let named = |key: &str| format!("{}, {shown}", lang.text(key));
     let help = server_help(scene, link);
@@ -244,7 +244,7 @@ fn list(ui: &mut Ui, scene: &mut Scene<'_>, calls: &[LinkCall]) {
         row(ui, scene.theme, lang.text("settings-server-no-calls"), "", |_| ());
     }
     for call in calls {
-        let name = format!("{}  {}", escape(&call.tool, false), escape(&call.path, false));
+        let name = format!("{}  {}", escape(&call.tool, false), escape_name(&call.path, false));
         let mut words = vec![moment(scene, call), lang.text(call_state_key(call.state)).to_owned()];
         words.extend(call.code.as_ref().map(|code| escape(code, false).into_owned()));
         if call.sent_bytes > 0 {

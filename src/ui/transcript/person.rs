@@ -84,7 +84,7 @@ pub(super) fn draw_pictures(
                 list.transcript.pictures.draw(&list.ui, theme, lang, salt, place, shown);
             } else {
                 let link = Link { address: image.url.clone(), is_image: true };
-                let host = crate::policy::escape(link.host().unwrap_or_default(), false).into_owned();
+                let host = crate::policy::escape_name(link.host().unwrap_or_default(), false).into_owned();
                 let text = lang.format("picture-elsewhere", &[("host", host.into())]);
                 let mut ui = list.controls(salt, place, true);
                 if ui.add(Button::secondary(&text).icon(Icon::Image)).clicked() && link.is_openable() {

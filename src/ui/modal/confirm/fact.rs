@@ -8,7 +8,7 @@ use crate::ir::{Access, Preview, RiskLevel, Tier};
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
-use crate::ui::safe_text::{append_safe, safe};
+use crate::ui::safe_text::{append_safe_name, safe, safe_name};
 use crate::ui::scene::Scene;
 use crate::ui::sentence;
 use crate::ui::theme::{Theme, Type, size, space};
@@ -58,11 +58,11 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
         fact(ui, theme, lang.text("confirm-fact-place"), safe(theme, text, Type::ControlMedium, colors.bad));
     }
     if let Some(folder) = request.folder.as_deref().filter(|_| !is_command) {
-        let value = safe(theme, &short_path(folder, scene.home), Type::Mono, colors.dim);
+        let value = safe_name(theme, &short_path(folder, scene.home), Type::Mono, colors.dim);
         fact(ui, theme, lang.text("confirm-fact-allowed"), value);
     }
     if let Some(given) = &request.via_link {
-        let value = safe(theme, &short_path(given, scene.home), Type::Mono, colors.text);
+        let value = safe_name(theme, &short_path(given, scene.home), Type::Mono, colors.text);
         fact(ui, theme, lang.text("confirm-fact-link"), value);
     }
     fact(
@@ -83,7 +83,7 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
         fact(ui, theme, lang.text("confirm-fact-limit"), safe(theme, &limit, Type::Control, colors.text));
         let environment: Vec<String> =
             command.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let value = safe(theme, &environment.join("  "), Type::Mono, colors.dim);
+        let value = safe_name(theme, &environment.join("  "), Type::Mono, colors.dim);
         fact(ui, theme, lang.text("confirm-fact-environment"), value);
     }
     let title = if request.session_title.is_empty() { lang.text("sidebar-untitled") } else { &request.session_title };
@@ -144,12 +144,12 @@ pub(super) fn target_job(scene: &Scene<'_>, target: &str, folder: Option<&str>) 
     match below {
         Some(below) => {
             let head = target.strip_suffix(below).unwrap_or_default();
-            append_safe(&mut job, theme, &short_path(head, scene.home), Type::Mono, colors.dim);
+            append_safe_name(&mut job, theme, &short_path(head, scene.home), Type::Mono, colors.dim);
             let (slash, rest) = below.split_at_checked(1).unwrap_or(("", below));
-            append_safe(&mut job, theme, slash, Type::Mono, colors.dim);
-            append_safe(&mut job, theme, rest, Type::Mono, colors.text);
+            append_safe_name(&mut job, theme, slash, Type::Mono, colors.dim);
+            append_safe_name(&mut job, theme, rest, Type::Mono, colors.text);
         }
-        None => append_safe(&mut job, theme, &short_path(target, scene.home), Type::Mono, colors.text),
+        None => append_safe_name(&mut job, theme, &short_path(target, scene.home), Type::Mono, colors.text),
     }
     job
 }

@@ -2,7 +2,7 @@
 
 use crate::app::preview::PreviewRows;
 use crate::ir::{ConfirmId, Preview};
-use crate::policy::find_deceptive;
+use crate::policy::{find_deceptive, find_deceptive_name};
 use crate::port::ConfirmRequest;
 use crate::ui::highlight::Highlighter;
 use crate::ui::modal::preview_color::PreviewColors;
@@ -56,7 +56,9 @@ impl ConfirmView {
         // The plan's hash tells a question that is asked anew from the one before.
         let key = (request.id.clone(), format!("{}{}", request.plan_hash, request.asked_at.0));
         if self.shown.as_ref() != Some(&key) {
-            let words = [&request.target, &request.model_words, &request.session_title, &request.model];
+            let words = [&request.model_words, &request.session_title, &request.model];
+            let names = [Some(request.target.as_str()), request.via_link.as_deref(), request.folder.as_deref()];
+            let names = names.into_iter().flatten();
             *self = Self {
                 colors: PreviewColors::new(&request.preview, &request.target, &key),
                 shown: Some(key),
@@ -64,7 +66,8 @@ impl ConfirmView {
                 wants_focus: true,
                 // Where there is nothing to preview, the arguments are all there is to read.
                 shows_args: request.preview == Preview::Nothing,
-                is_deceptive: words.iter().any(|text| !find_deceptive(text, true).is_empty())
+                is_deceptive: names.into_iter().any(|name| !find_deceptive_name(name, true).is_empty())
+                    || words.iter().any(|text| !find_deceptive(text, true).is_empty())
                     || is_deceptive_value(&request.call.args, 64 * 1024),
                 ..Self::default()
             };
