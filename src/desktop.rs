@@ -52,6 +52,7 @@ fn launch(data_dir: &Path, choice: Option<FaultChoice>, wake: Wake) -> Result<Bo
             tracing::warn!(%error, "a second start will not find this window");
         }
     }
+    engine.end_on_interrupt();
     let inbox = engine.subscribe(wake);
     Ok(Box::new(EnginePort { engine: Some(engine), inbox }))
 }

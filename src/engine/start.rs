@@ -244,22 +244,21 @@ impl Engine {
         self.handle.subscribe(wake)
     }
 
-    /// From now on Ctrl+C stops every turn as *Stop* does and ends the engine; a second one ends the process at once.
+    /// From now on Ctrl+C, a terminal that closes (`SIGHUP`) and the system's request to end (`SIGTERM`) stop every turn as
+    /// *Stop* does and end the engine, so that what a command has left is looked at; a second one ends the process at once.
     pub fn end_on_interrupt(&self) {
         let quit = self.handle.quit.clone();
         if let Some(runtime) = &self.runtime {
             runtime.spawn(async move {
-                if tokio::signal::ctrl_c().await.is_err() {
-                    return;
-                }
+                let Some(code) = interrupted().await else { return };
                 quit.cancel();
                 // A front end that is stuck (a pipe that nobody reads) does not keep the process.
                 tokio::select! {
-                    _ = tokio::signal::ctrl_c() => {}
+                    _ = interrupted() => {}
                     () = tokio::time::sleep(INTERRUPT) => {}
                 }
                 // The person asked twice, or nothing moves any more.
-                std::process::exit(130);
+                std::process::exit(code);
             });
         }
     }
@@ -274,6 +273,38 @@ impl Engine {
             runtime.shutdown_timeout(Duration::from_millis(500));
         }
     }
+}
+
+/// Waits for a signal that asks the process to end; gives the exit code that stands for it. `None` where none can be had.
+async fn interrupted() -> Option<i32> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate()).ok()?;
+        // What `nohup` has started goes on when the terminal closes.
+        let mut hang_up = if ignores_hang_up().await { None } else { signal(SignalKind::hangup()).ok() };
+        let hung_up = async {
+            match &mut hang_up {
+                Some(hang_up) => drop(hang_up.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            done = tokio::signal::ctrl_c() => done.ok().map(|()| 130),
+            _ = terminate.recv() => Some(143),
+            () = hung_up => Some(129),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await.ok().map(|()| 130)
+}
+
+/// Whether the process was started with `SIGHUP` ignored; no where the system does not say.
+#[cfg(unix)]
+async fn ignores_hang_up() -> bool {
+    let status = tokio::fs::read_to_string("/proc/self/status").await.unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 impl Drop for Engine {

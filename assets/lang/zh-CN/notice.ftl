@@ -1,7 +1,7 @@
 # notice
 
 ## From the engine
-notice-recovered-calls = Nod 关闭时还有调用在运行：{ $count } 个。请检查它们的目标；Nod 不会自动重新运行。
+notice-recovered-calls = Nod 关闭时还有调用在运行：{ $count } 个。请检查它们的目标；Nod 不会自动重新运行。如果其中有命令，其文件夹内之后会被执行的文件（.git、钩子、编辑器设置）没有检查过。
 notice-folder-disk = 这是整个磁盘。除被禁止的位置外，Nod 都能读取：{ $path }
 notice-folder-home = 这是主目录。其中的机密仍被禁止访问，但选小一点的目录更安全：{ $path }
 notice-folder-holds-blocked = 这个目录里有些位置仍被禁止访问：{ $path }
