@@ -74,17 +74,15 @@ fn has_plain_here_tags(text: &str) -> bool {
     text.match_indices("<<").all(|(place, operator)| {
         let after = text.get(place + operator.len()..).unwrap_or_default();
         let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
-        let (tag, is_quoted, rest) = match after.chars().next().filter(|c| matches!(c, '\'' | '"')) {
-            Some(quote) => match after.get(1..).and_then(|after| after.split_once(quote)) {
-                Some((tag, rest)) => (tag, true, rest),
-                None => return false,
-            },
-            None => {
-                let end = after.find(|c: char| c.is_whitespace() || ENDS_A_WORD.contains(&c)).unwrap_or(after.len());
-                let (tag, rest) = after.split_at_checked(end).unwrap_or_default();
-                (tag, false, rest)
-            }
+        let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'));
+        let (tag, rest) = if let Some(quote) = quote {
+            let Some(tag_and_rest) = after.get(1..).and_then(|after| after.split_once(quote)) else { return false };
+            tag_and_rest
+        } else {
+            let end = after.find(|c: char| c.is_whitespace() || ENDS_A_WORD.contains(&c)).unwrap_or(after.len());
+            after.split_at_checked(end).unwrap_or_default()
         };
+        let is_quoted = quote.is_some();
         let is_whole = rest.chars().next().is_none_or(|c| c.is_whitespace() || ENDS_A_WORD.contains(&c));
         // An operator without a word is a here-string, or no command at all.
         is_whole && (!is_quoted || !tag.is_empty()) && tag.chars().all(|c| is_plain(c) || (is_quoted && c == ' '))
