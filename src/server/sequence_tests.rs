@@ -462,7 +462,10 @@ impl World {
                 Some(Record::Ended { result, is_acknowledged }) => {
                     let view = view.unwrap();
                     assert!(*is_acknowledged, "{id}: nothing is left to send");
-                    assert_eq!(view.status, result.status.into(), "{id}: the server knows what the device knows");
+                    let known = CallStatus::from(result.status);
+                    // What the device does not know either may be tried again, and the last try may have been lost.
+                    let is_agreed = view.status == known || !known.is_final() && !view.status.is_final();
+                    assert!(is_agreed, "{id}: {:?}, and the device knows {known:?}", view.status);
                     assert!(view.executions.iter().all(|one| one.status != CallStatus::Dispatched), "{view:?}");
                 }
                 Some(Record::Running { .. }) => panic!("{id} runs for ever"),

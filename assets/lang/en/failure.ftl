@@ -129,3 +129,4 @@ code-timed-out = It took longer than it may.
 code-io-error = It did not work.
 code-no-space = The disk is full.
 code-permission-denied = The system refused.
+code-idempotency-conflict = The same call came before with other arguments.

@@ -129,3 +129,4 @@ code-timed-out = 超过了允许的时间。
 code-io-error = 操作没有成功。
 code-no-space = 磁盘已满。
 code-permission-denied = 系统拒绝了访问。
+code-idempotency-conflict = 同一个调用先前带着不同的参数来过。
