@@ -10,7 +10,6 @@ need_rust
 # shellcheck disable=SC2086 # lists of words
 need_packages $build_packages python3 python3-venv
 
-aimock=1.43.0
 agui=1.0.0
 place="$PWD/target/peer/agui-$agui-node-$node_wheel"
 fetch_node "$place" "@ag-ui/client@$agui" "@ag-ui/core@$agui" "@copilotkit/aimock@$aimock"

@@ -4,6 +4,8 @@
 #     fetch_node FOLDER PACKAGE@VERSION…    leaves FOLDER/node and FOLDER/node_modules
 
 node_wheel=24.19.0
+# The mock of the vendors' APIs.
+aimock=1.43.0
 
 fetch_node() {
     place=$1

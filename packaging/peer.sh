@@ -9,7 +9,6 @@ need_rust
 # shellcheck disable=SC2086 # lists of words
 need_packages $build_packages python3 python3-venv
 
-aimock=1.43.0
 place="$PWD/target/peer/aimock-$aimock-node-$node_wheel"
 fetch_node "$place" "@copilotkit/aimock@$aimock"
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::ir::{LinkCall, LinkCallState, LinkProblem, LinkState, LinkView};
+use crate::ir::{LinkCall, LinkState, LinkView};
 use crate::port::Command;
 use crate::secret::SecretKey;
 
@@ -79,43 +79,6 @@ pub const fn state_key(state: &LinkState) -> &'static str {
     }
 }
 
-/// The problem of a connection that is not up.
-pub const fn problem_of(state: &LinkState) -> Option<&LinkProblem> {
-    match state {
-        LinkState::Waiting { problem, .. } | LinkState::Stopped { problem } => Some(problem),
-        LinkState::Paused | LinkState::Connecting | LinkState::Connected | LinkState::Replaced => None,
-    }
-}
-
-/// The key of what stands in the way, and the system's own words about it.
-pub fn problem_text(problem: &LinkProblem) -> (&'static str, &str) {
-    match problem {
-        LinkProblem::Unreachable { detail } => ("link-problem-unreachable", detail),
-        LinkProblem::NoToken => ("link-problem-no-token", ""),
-        LinkProblem::TokenRefused => ("link-problem-token", ""),
-        LinkProblem::TicketRefused => ("link-problem-ticket", ""),
-        LinkProblem::Forbidden => ("link-problem-forbidden", ""),
-        LinkProblem::Silent => ("link-problem-silent", ""),
-        LinkProblem::Protocol { detail } => ("link-problem-protocol", detail),
-        LinkProblem::Workspace { detail } => ("link-problem-workspace", detail),
-        LinkProblem::Address { detail } => ("link-problem-address", detail),
-    }
-}
-
-/// The key of a call's state.
-pub const fn call_state_key(state: LinkCallState) -> &'static str {
-    match state {
-        LinkCallState::Checking => "link-call-checking",
-        LinkCallState::Running => "link-call-running",
-        LinkCallState::Succeeded => "link-call-succeeded",
-        LinkCallState::Failed => "link-call-failed",
-        LinkCallState::Rejected => "link-call-rejected",
-        LinkCallState::Cancelled => "link-call-cancelled",
-        LinkCallState::TimedOut => "link-call-timed-out",
-        LinkCallState::Unknown => "link-call-unknown",
-    }
-}
-
 impl AppState {
     /// Opens the form for a new server (`None`), or for one that is there.
     pub(super) fn begin_link(&mut self, url: Option<String>) -> Reaction {
@@ -160,7 +123,7 @@ impl AppState {
 mod tests {
     use super::*;
     use crate::app::Intent;
-    use crate::ir::{KeyPlace, LinkServer, UnixMs};
+    use crate::ir::{KeyPlace, LinkCallState, LinkProblem, LinkServer, UnixMs};
     use crate::port::Event;
 
     fn link(url: &str, state: LinkState) -> LinkView {

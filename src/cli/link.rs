@@ -81,10 +81,9 @@ fn show_state(link: &LinkView, device_id: &str, is_json: bool, console: &mut Con
         console.data(&line.to_string());
         return;
     }
-    let (key, problem) = state_text(&link.state);
     let workspace = [("workspace", Arg::from(link.server.workspace.as_str()))];
-    let state = console.say(key, &workspace);
-    let text = match problem.map(problem_text) {
+    let state = console.say(state_key(&link.state), &workspace);
+    let text = match link.state.problem().map(LinkProblem::text) {
         None => state,
         Some((key, "")) => format!("{state}: {}", console.say(key, &[])),
         Some((key, detail)) => format!("{state}: {} ({detail})", console.say(key, &[])),
@@ -100,47 +99,20 @@ fn show_call(call: &LinkCall, is_json: bool, console: &mut Console) {
         }
         console.data(&line.to_string());
     } else if call.state.is_over() || call.state == LinkCallState::Running {
-        let state = console.say(call_state_key(call.state), &[]);
+        let state = console.say(call.state.text_key(), &[]);
         let code = call.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
         console.note(&format!("{} {} · {state}{code}", call.tool, call.path));
     }
 }
 
-/// The key of a connection's state, and its problem.
-fn state_text(state: &LinkState) -> (&'static str, Option<&LinkProblem>) {
+/// The key of a connection's state.
+const fn state_key(state: &LinkState) -> &'static str {
     match state {
-        LinkState::Paused => ("link-state-paused", None),
-        LinkState::Connecting => ("link-state-connecting", None),
-        LinkState::Connected => ("link-state-connected", None),
-        LinkState::Waiting { problem, .. } => ("link-state-waiting", Some(problem)),
-        LinkState::Replaced => ("link-state-replaced", None),
-        LinkState::Stopped { problem } => ("link-state-stopped", Some(problem)),
-    }
-}
-
-fn problem_text(problem: &LinkProblem) -> (&'static str, &str) {
-    match problem {
-        LinkProblem::Unreachable { detail } => ("link-problem-unreachable", detail),
-        LinkProblem::NoToken => ("link-problem-no-token", ""),
-        LinkProblem::TokenRefused => ("link-problem-token", ""),
-        LinkProblem::TicketRefused => ("link-problem-ticket", ""),
-        LinkProblem::Forbidden => ("link-problem-forbidden", ""),
-        LinkProblem::Silent => ("link-problem-silent", ""),
-        LinkProblem::Protocol { detail } => ("link-problem-protocol", detail),
-        LinkProblem::Workspace { detail } => ("link-problem-workspace", detail),
-        LinkProblem::Address { detail } => ("link-problem-address", detail),
-    }
-}
-
-fn call_state_key(state: LinkCallState) -> &'static str {
-    match state {
-        LinkCallState::Checking => "link-call-checking",
-        LinkCallState::Running => "link-call-running",
-        LinkCallState::Succeeded => "link-call-succeeded",
-        LinkCallState::Failed => "link-call-failed",
-        LinkCallState::Rejected => "link-call-rejected",
-        LinkCallState::Cancelled => "link-call-cancelled",
-        LinkCallState::TimedOut => "link-call-timed-out",
-        LinkCallState::Unknown => "link-call-unknown",
+        LinkState::Paused => "link-state-paused",
+        LinkState::Connecting => "link-state-connecting",
+        LinkState::Connected => "link-state-connected",
+        LinkState::Waiting { .. } => "link-state-waiting",
+        LinkState::Replaced => "link-state-replaced",
+        LinkState::Stopped { .. } => "link-state-stopped",
     }
 }

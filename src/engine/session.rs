@@ -4,10 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::ir::{Image, MessageId, MessageRecord, MessageStatus, Role, Session, SessionId, UnixMs};
-use crate::policy::{FolderConcern, folder_concern};
 use crate::port::{Event, SearchHit, Settings};
 use crate::store::Hit;
-use crate::workspace::Root;
 
 use super::fault::Fault;
 use super::folder;
@@ -151,23 +149,7 @@ pub(super) async fn select_version(
 
 /// Allows a folder, with a warning where it is very wide.
 pub(super) async fn add_folder(shared: &Shared, transcript: &Arc<Transcript>, path: PathBuf) -> Result<(), Fault> {
-    let shown = path.display().to_string();
-    let opened = tokio::task::spawn_blocking(move || Root::open(&path)).await;
-    let root = match opened {
-        Ok(Ok(root)) => root,
-        Ok(Err(error)) => return Err(Fault::new("fault-folder", error.to_string()).with("path", shown)),
-        Err(broken) => return Err(Fault::new("fault-folder", broken.to_string()).with("path", shown)),
-    };
-    let concern = folder_concern(root.path(), &shared.surroundings)
-        .or_else(|| folder_concern(root.real_path(), &shared.surroundings));
-    let warning = match concern {
-        None => None,
-        Some(FolderConcern::Blocked) => return Err(Fault::new("fault-folder-blocked", "").with("path", shown)),
-        Some(FolderConcern::WholeDisk) => Some("notice-folder-disk"),
-        Some(FolderConcern::Home) => Some("notice-folder-home"),
-        Some(FolderConcern::HoldsBlocked) => Some("notice-folder-holds-blocked"),
-    };
-    let folder = root.real_path().display().to_string();
+    let folder::Opened { path: folder, warning } = folder::open(shared, path).await?;
     let session = transcript
         .change(|session| {
             if !session.folders.contains(&folder) {
@@ -175,8 +157,8 @@ pub(super) async fn add_folder(shared: &Shared, transcript: &Arc<Transcript>, pa
             }
         })
         .await?;
-    if let Some(key) = warning {
-        shared.publish(Event::Notice { key, args: vec![("path", shown)] }).await;
+    if let Some(warning) = warning {
+        shared.publish(warning).await;
     }
     setting::remember_folders(shared, session.folders).await
 }

@@ -46,6 +46,16 @@ pub enum LinkState {
     },
 }
 
+impl LinkState {
+    /// What stands in the way of a connection that is not up.
+    pub const fn problem(&self) -> Option<&LinkProblem> {
+        match self {
+            Self::Waiting { problem, .. } | Self::Stopped { problem } => Some(problem),
+            Self::Paused | Self::Connecting | Self::Connected | Self::Replaced => None,
+        }
+    }
+}
+
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -80,6 +90,23 @@ pub enum LinkProblem {
         /// Why.
         detail: String,
     },
+}
+
+impl LinkProblem {
+    /// The text that names it, and the system's own words about it.
+    pub fn text(&self) -> (&'static str, &str) {
+        match self {
+            Self::Unreachable { detail } => ("link-problem-unreachable", detail),
+            Self::NoToken => ("link-problem-no-token", ""),
+            Self::TokenRefused => ("link-problem-token", ""),
+            Self::TicketRefused => ("link-problem-ticket", ""),
+            Self::Forbidden => ("link-problem-forbidden", ""),
+            Self::Silent => ("link-problem-silent", ""),
+            Self::Protocol { detail } => ("link-problem-protocol", detail),
+            Self::Workspace { detail } => ("link-problem-workspace", detail),
+            Self::Address { detail } => ("link-problem-address", detail),
+        }
+    }
 }
 
 /// A server with its connection, for front ends.
@@ -122,6 +149,20 @@ impl LinkCallState {
         match self {
             Self::Checking | Self::Running => false,
             Self::Succeeded | Self::Failed | Self::Rejected | Self::Cancelled | Self::TimedOut | Self::Unknown => true,
+        }
+    }
+
+    /// The text that names it.
+    pub const fn text_key(self) -> &'static str {
+        match self {
+            Self::Checking => "link-call-checking",
+            Self::Running => "link-call-running",
+            Self::Succeeded => "link-call-succeeded",
+            Self::Failed => "link-call-failed",
+            Self::Rejected => "link-call-rejected",
+            Self::Cancelled => "link-call-cancelled",
+            Self::TimedOut => "link-call-timed-out",
+            Self::Unknown => "link-call-unknown",
         }
     }
 }

@@ -18,12 +18,11 @@ use tokio::task::JoinHandle;
 
 use crate::ir::{ConfirmMode, KeyPlace, LinkEnd, LinkServer, LinkState, Session, SessionId};
 use crate::link::machine::{CallNumber, Passage};
-use crate::policy::{FolderConcern, folder_concern};
 use crate::port::Event;
 use crate::secret::SecretKey;
-use crate::workspace::Root;
 
 use super::fault::Fault;
+use super::folder;
 use super::session::blank;
 use super::shared::{Shared, unique};
 
@@ -248,25 +247,11 @@ async fn find(shared: &Shared, url: &str) -> Result<Option<LinkServer>, Fault> {
 
 /// Opens the folder once to see that it is one; gives its true path. Warns of one that is very wide.
 async fn open_workspace(shared: &Shared, path: PathBuf) -> Result<String, Fault> {
-    let shown = path.display().to_string();
-    let failed = |detail: String| Fault::new("fault-folder", detail).with("path", shown.clone());
-    let root = tokio::task::spawn_blocking(move || Root::open(&path))
-        .await
-        .map_err(|broken| failed(broken.to_string()))?
-        .map_err(|error| failed(error.to_string()))?;
-    let concern = folder_concern(root.path(), &shared.surroundings)
-        .or_else(|| folder_concern(root.real_path(), &shared.surroundings));
-    let warning = match concern {
-        None => None,
-        Some(FolderConcern::Blocked) => return Err(Fault::new("fault-folder-blocked", "").with("path", shown)),
-        Some(FolderConcern::WholeDisk) => Some("notice-folder-disk"),
-        Some(FolderConcern::Home) => Some("notice-folder-home"),
-        Some(FolderConcern::HoldsBlocked) => Some("notice-folder-holds-blocked"),
-    };
-    if let Some(key) = warning {
-        shared.publish(Event::Notice { key, args: vec![("path", shown)] }).await;
+    let opened = folder::open(shared, path).await?;
+    if let Some(warning) = opened.warning {
+        shared.publish(warning).await;
     }
-    Ok(root.real_path().display().to_string())
+    Ok(opened.path)
 }
 
 /// The session in which a server's calls are recorded: its one folder is the workspace. No list shows it.

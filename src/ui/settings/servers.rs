@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use crate::app::link::{LinkForm, call_state_key, problem_of, problem_text, state_key};
+use crate::app::link::{LinkForm, state_key};
 use crate::app::rows::{bytes, short_path};
 use crate::app::{Intent, PathPurpose};
 use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkState, LinkView};
@@ -139,8 +139,8 @@ fn server_help(scene: &Scene<'_>, link: &LinkView) -> String {
         words.push(lang.format("settings-server-sent", &[("size", Arg::from(bytes(link.sent_bytes)))]));
     }
     let mut help = words.join(" · ");
-    if let Some(problem) = problem_of(&link.state) {
-        let (key, detail) = problem_text(problem);
+    if let Some(problem) = link.state.problem() {
+        let (key, detail) = problem.text();
         help.push('\n');
         help.push_str(lang.text(key));
         if !detail.is_empty() {
@@ -245,7 +245,7 @@ fn list(ui: &mut Ui, scene: &mut Scene<'_>, calls: &[LinkCall]) {
     }
     for call in calls {
         let name = format!("{}  {}", escape(&call.tool, false), escape_name(&call.path, false));
-        let mut words = vec![moment(scene, call), lang.text(call_state_key(call.state)).to_owned()];
+        let mut words = vec![moment(scene, call), lang.text(call.state.text_key()).to_owned()];
         words.extend(call.code.as_ref().map(|code| escape(code, false).into_owned()));
         if call.sent_bytes > 0 {
             words.push(lang.format("settings-server-sent", &[("size", Arg::from(bytes(call.sent_bytes)))]));
