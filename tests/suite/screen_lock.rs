@@ -1,7 +1,7 @@
 //! A locked screen, as the desktop's bus tells of it: what waits for an answer in the real window is refused.
 #![expect(clippy::disallowed_methods, reason = "a test starts a bus of its own")]
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
 use nod::ir::{CallStatus, Decider};
@@ -10,24 +10,39 @@ use crate::support::screen::{Screen, until};
 use crate::support::window::{Home, Window};
 use crate::window::set_up;
 
+/// A bus that starts no service: with the desktop's own, the folder would be asked for by whatever portal is installed here.
+const CONFIG: &str = r#"<busconfig>
+  <type>session</type>
+  <listen>unix:tmpdir=/tmp</listen>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+"#;
+
 /// A session bus of the test's own.
 struct Bus {
     daemon: Child,
     address: String,
+    _config: tempfile::NamedTempFile,
 }
 
 impl Bus {
     /// `None` where there is no bus to be had, which the tests of the project do not accept.
     fn start() -> Option<Self> {
+        let mut config = tempfile::NamedTempFile::new().unwrap();
+        config.write_all(CONFIG.as_bytes()).unwrap();
         let mut command = Command::new("dbus-daemon");
-        command.args(["--session", "--nofork", "--nopidfile", "--print-address=1"]);
+        command.arg("--config-file").arg(config.path()).args(["--nofork", "--nopidfile", "--print-address=1"]);
         let Ok(mut daemon) = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn() else {
             assert!(std::env::var_os("CI").is_none(), "dbus is missing");
             return None;
         };
         let mut address = String::new();
         BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Some(Self { daemon, address: address.trim().to_owned() })
+        Some(Self { daemon, address: address.trim().to_owned(), _config: config })
     }
 
     fn connect(&self) -> zbus::blocking::Connection {
