@@ -77,6 +77,10 @@ pub enum Intent {
     CopyText(String),
     /// Asks before it leaves the window.
     OpenLink(String),
+    /// Asks before it leaves the window or is fetched.
+    OpenImage(String),
+    /// Fetches the image whose address is shown.
+    LoadImage,
     ConfirmLink,
     CancelLink,
     OpenFile(PathBuf),

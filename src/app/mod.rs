@@ -10,6 +10,7 @@ pub mod models;
 pub mod path;
 pub mod preview;
 pub mod provider;
+pub mod remote_image;
 pub mod rows;
 pub mod search;
 pub mod session;

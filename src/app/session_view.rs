@@ -8,6 +8,8 @@ use crate::ir::{
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
+use super::remote_image::RemoteImages;
+
 /// Longest live output that is kept for a card, in bytes; the head is dropped.
 const MAX_OUTPUT_BYTES: usize = 200_000;
 
@@ -30,6 +32,8 @@ pub struct SessionView {
     pub secrets: Vec<MaskedSecret>,
     /// The hosts that the session has reached, the last one first.
     pub contacts: Vec<Contact>,
+    /// Images from elsewhere that the person asked for.
+    pub images: RemoteImages,
     /// Messages that wait for the running turn to end.
     pub queued: Vec<String>,
     /// When the thinking block that grows now began.
@@ -128,6 +132,7 @@ impl SessionView {
             rules,
             secrets: Vec::new(),
             contacts: Vec::new(),
+            images: RemoteImages::default(),
             queued,
             thinking_started: None,
             note: TurnNote::None,

@@ -12,6 +12,7 @@ use super::confirm::Confirms;
 use super::models::{Models, OLLAMA};
 use super::path::PathEntry;
 use super::provider::{ProviderDesk, wrapped};
+use super::remote_image::PendingLink;
 use super::search::Search;
 use super::toast::{Toasts, Tone};
 use super::{AuditView, FaultChoice, HostAction, Intent, Panel, SessionView, SettingsPage};
@@ -62,7 +63,7 @@ pub struct AppState {
     /// What lies over or beside the transcript.
     pub panel: Option<Panel>,
     /// A link that waits for a yes.
-    pub link: Option<String>,
+    pub link: Option<PendingLink>,
     /// An undo that waits for the person.
     pub undo: Option<super::undo::UndoQuestion>,
     pub history: super::undo::History,
@@ -219,6 +220,10 @@ impl AppState {
                 if let Some(view) = self.view_of(&session) {
                     view.contacts = contacts;
                 }
+                Reaction::none()
+            }
+            Event::ImageLoaded { session, url, image } => {
+                self.image_loaded(&session, url, image);
                 Reaction::none()
             }
             Event::ConfirmAsked(request) => {
@@ -401,8 +406,12 @@ impl AppState {
             }
             Intent::StopCall(call) => self.with_selected(|session| Command::StopCall { session, call }),
             Intent::CopyText(text) => HostAction::CopyText(text).into(),
-            Intent::OpenLink(url) => self.open_link(url),
-            Intent::ConfirmLink => self.link.take().map_or_else(Reaction::none, |url| HostAction::OpenLink(url).into()),
+            Intent::OpenLink(url) => self.open_link(PendingLink { url, is_image: false }),
+            Intent::OpenImage(url) => self.open_link(PendingLink { url, is_image: true }),
+            Intent::LoadImage => self.load_image(),
+            Intent::ConfirmLink => {
+                self.link.take().map_or_else(Reaction::none, |link| HostAction::OpenLink(link.url).into())
+            }
             Intent::CancelLink => {
                 self.link = None;
                 Reaction::none()

@@ -2,6 +2,7 @@
 
 use crate::port::Command;
 
+use super::remote_image::PendingLink;
 use super::state::Closing;
 use super::{AppState, HostAction, Panel, Phase, Reaction};
 
@@ -16,10 +17,10 @@ impl AppState {
     }
 
     /// Shows where a link leads before it leaves the window. Other schemes are text.
-    pub(super) fn open_link(&mut self, url: String) -> Reaction {
-        let lower = url.to_ascii_lowercase();
+    pub(super) fn open_link(&mut self, link: PendingLink) -> Reaction {
+        let lower = link.url.to_ascii_lowercase();
         if ["https://", "http://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme)) {
-            self.link = Some(url);
+            self.link = Some(link);
         }
         Reaction::none()
     }

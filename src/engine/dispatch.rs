@@ -27,7 +27,8 @@ use super::shared::Shared;
 use super::transcript::Transcript;
 use super::turn::{Begin, CallStops, Turn};
 use super::{
-    audit, complete, confinement, connection, export, model, rule, sent, session, setting, setup, shield, undo,
+    audit, complete, confinement, connection, export, model, remote_image, rule, sent, session, setting, setup, shield,
+    undo,
 };
 
 /// Messages of one session that may wait for the running turn.
@@ -241,6 +242,11 @@ impl Dispatcher {
             Command::RefreshSessionModels { session, provider } => {
                 let traffic = self.transcript(&session).traffic().await;
                 model::refresh_for(&shared, provider, &traffic);
+                Ok(())
+            }
+            Command::LoadImage { session, url } => {
+                let traffic = self.transcript(&session).traffic().await;
+                shared.errands.spawn(remote_image::load(Arc::clone(&shared), traffic, session, url));
                 Ok(())
             }
             Command::RefreshModels { provider } => {

@@ -33,6 +33,7 @@ mod lookup;
 mod model;
 mod network;
 mod provider;
+mod remote_image;
 mod request;
 mod round;
 mod rule;

@@ -69,6 +69,8 @@ pub enum Command {
     Stop(SessionId),
     /// Answers a question.
     Answer { confirm: ConfirmId, answer: Answer, decider: Decider },
+    /// Fetches an image that a text of the session names, because the person asked for it → `ImageLoaded`.
+    LoadImage { session: SessionId, url: String },
     /// The system locked the screen, or opened it again. What waits for an answer is refused when it is locked.
     NoteScreenLock { is_locked: bool },
     /// A rule that the person makes by hand: a refusal for one session, or anything that may be made for all of them (no

@@ -55,6 +55,8 @@ pub enum Event {
     CallOutput { session: SessionId, call: CallId, is_stderr: bool, text: String },
     /// How many files a running call has looked at.
     CallProgressed { session: SessionId, call: CallId, files: u64 },
+    /// An image was fetched, as a `data:` address, or was not.
+    ImageLoaded { session: SessionId, url: String, image: Result<String, ImageFault> },
     /// Somebody must answer.
     ConfirmAsked(Box<ConfirmRequest>),
     /// A question needs no answer any more: answered, stopped, or refused because nobody answered.
@@ -195,4 +197,18 @@ pub enum TurnOutcome {
     Denied,
     Stopped,
     Limit,
+}
+
+/// Why an image from elsewhere is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ImageFault {
+    /// The padlock of its chat is closed.
+    Locked,
+    /// Its address is none that may be fetched.
+    Refused,
+    /// Its server did not give it, or sends elsewhere.
+    Unreachable,
+    TooLarge,
+    /// It is no image that can be shown.
+    NotAnImage,
 }

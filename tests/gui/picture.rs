@@ -5,9 +5,11 @@ use egui::Key;
 use egui::accesskit::Role as Reader;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use nod::ir::{Image, MessageRecord, Role};
+use nod::ir::{Image, MessageRecord, Role, SessionId};
+use nod::port::{Command, Event, ImageFault};
 
 use crate::scene::{Scene, call, conversation, message};
+use crate::support::{self, Stage, opened};
 
 fn address(width: u32, height: u32) -> String {
     let mut bytes = Vec::new();
@@ -72,7 +74,36 @@ fn what_cannot_be_shown_is_said_in_words_and_nothing_is_fetched() {
     wait(&mut window, "This image cannot be shown");
     window.get_by_label("Image at pictures.example").click();
     window.run();
-    assert_eq!(window.state().intents, [nod::app::Intent::OpenLink(images[1].to_owned())]);
+    assert_eq!(window.state().intents, [nod::app::Intent::OpenImage(images[1].to_owned())]);
+}
+
+#[test]
+fn an_image_from_elsewhere_is_loaded_only_after_its_address_was_shown() {
+    const URL: &str = "https://pictures.example/a.png?who=me";
+    let mut stage = Stage::open();
+    let text = format!("Before.\n\n![A square]({URL})\n\nAfter.");
+    stage.tell(opened("s", vec![support::message("a", Role::Assistant, &text)], vec![]));
+    stage.settle();
+    stage.commands();
+    stage.harness.get_by_label("A square (pictures.example)").click();
+    stage.settle();
+    stage.harness.get_by_label("Load this image?");
+    stage.harness.get_by_label(URL);
+    let is_load = |command: &Command| matches!(command, Command::LoadImage { .. });
+    assert!(!stage.sent().iter().any(is_load), "nothing before the word");
+    stage.harness.get_by_label("Load").click();
+    stage.settle();
+    let session = SessionId::new("s");
+    assert_eq!(stage.sent(), [Command::LoadImage { session: session.clone(), url: URL.to_owned() }]);
+    stage.harness.get_by_label("Loading the image…");
+    stage.tell(Event::ImageLoaded { session: session.clone(), url: URL.to_owned(), image: Err(ImageFault::Locked) });
+    stage.settle();
+    stage.harness.get_by_label_contains("The padlock of this chat is closed");
+    stage.tell(Event::ImageLoaded { session, url: URL.to_owned(), image: Ok(address(60, 40)) });
+    while stage.harness.query_by_label("A square (pictures.example): show larger").is_none() {
+        std::thread::yield_now();
+        stage.settle();
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A chat whose padlock is closed reaches this machine alone, and every host that a chat reached is on record.
 
+use base64::Engine as _;
 use nod::ir::Contact;
-use nod::port::{Command, Event, ModelsState, TurnEnd};
+use nod::port::{Command, Event, ImageFault, ModelsState, TurnEnd};
 use serde_json::json;
 
 use crate::support::desk::{Desk, Setup};
@@ -88,4 +89,56 @@ fn a_list_of_models_that_a_locked_chat_asks_for_is_held_back_too() {
     assert_eq!(error.provider_code.as_deref(), Some("locked"), "{error:?}");
     desk.until(|event| matches!(event, Event::ContactsChanged { contacts, .. } if !contacts.is_empty()));
     assert!(contacts(&desk).iter().all(|contact| contact.requests == 0 && contact.refused > 0));
+}
+
+/// Asks for the image at an address.
+fn load(desk: &mut Desk, url: &str) -> Result<String, ImageFault> {
+    desk.send(Command::LoadImage { session: desk.session.clone(), url: url.to_owned() });
+    let loaded = desk.until(|event| matches!(event, Event::ImageLoaded { url: loaded, .. } if loaded == url));
+    match loaded {
+        Event::ImageLoaded { image, .. } => image,
+        _ => unreachable!(),
+    }
+}
+
+#[test]
+fn an_image_from_elsewhere_is_fetched_when_it_is_asked_for_and_its_host_is_on_record() {
+    let server = OllamaServer::start();
+    let png = base64::engine::general_purpose::STANDARD
+        .decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+        .unwrap();
+    server.route("/a.png?size=1", Reply::bytes(200, "text/plain", png.clone()));
+    server.route("/page", Reply::bytes(200, "image/png", b"<html><script>".to_vec()));
+    server.route("/large", Reply::bytes(200, "image/png", [png, vec![0; 11 * 1_048_576]].concat()));
+    server.route(
+        "/moved",
+        Reply::bytes(302, "text/plain", Vec::new()).with_header("Location", "http://localhost:9/a.png"),
+    );
+    server.answer(Reply::stream([text_line(&format!("![a picture]({}/a.png)", server.url())), done_line("stop")]));
+    let mut desk = Desk::with(Setup::ollama(&server.url()));
+    said(&mut desk);
+    let asked = |server: &OllamaServer, path: &str| {
+        server.requests().iter().filter(|request| request.path.starts_with(path)).count()
+    };
+    assert_eq!(asked(&server, "/a.png"), 0, "nothing is fetched by itself");
+    let before = contacts(&desk)[0].requests;
+    let url = server.url();
+    let image = load(&mut desk, &format!("{url}/a.png?size=1"));
+    assert!(image.unwrap().starts_with("data:image/png;base64,iVBORw0KGgo"), "its bytes say what it is");
+    assert_eq!(asked(&server, "/a.png?size=1"), 1);
+    assert_eq!(contacts(&desk)[0].requests, before + 1);
+    assert_eq!(load(&mut desk, &format!("{url}/page")), Err(ImageFault::NotAnImage));
+    assert_eq!(load(&mut desk, &format!("{url}/large")), Err(ImageFault::TooLarge));
+    assert_eq!(load(&mut desk, &format!("{url}/moved")), Err(ImageFault::Unreachable));
+    assert_eq!(load(&mut desk, &format!("{url}/none")), Err(ImageFault::Unreachable));
+    for refused in
+        ["file:///etc/passwd", "ftp://example.org/a.png", "http://192.168.1.1/a.png", "http://example.org/a.png"]
+    {
+        assert_eq!(load(&mut desk, refused), Err(ImageFault::Refused), "{refused}");
+    }
+    // A closed padlock holds it back before anything leaves.
+    lock(&mut desk, true);
+    assert_eq!(load(&mut desk, "https://pictures.invalid/a.png"), Err(ImageFault::Locked));
+    let held = contacts(&desk).into_iter().find(|contact| contact.host == "pictures.invalid").unwrap();
+    assert_eq!((held.requests, held.refused), (0, 1));
 }

@@ -289,6 +289,9 @@ link-detail = It leads to exactly this address, in your browser:
 link-look-alike = Letters or signs in it look like others. The site is written the way it is looked up, and other look-alikes are shown as escapes.
 link-open = Open
 link-copy = Copy address
+link-image-title = Load this image?
+link-image-detail = It lies at exactly this address. Loading it tells that server that you look:
+link-load = Load
 closing-title = Stop what is running?
 closing-detail = { $count ->
     [one] One chat is still working. What has come so far is kept.

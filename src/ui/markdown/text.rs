@@ -196,7 +196,8 @@ impl LinkArea {
             response.on_hover_text(address);
         }
         if is_clicked {
-            out.opened = Some(self.link.address.clone());
+            let to = if self.link.is_image { &mut out.opened_image } else { &mut out.opened };
+            *to = Some(self.link.address.clone());
         }
     }
 }

@@ -9,7 +9,9 @@ use super::document::{Block, Document};
 use super::node::{Code, List, Node, Text};
 use super::table::TableLayout;
 use super::text::{TextLook, TextPiece};
+use crate::app::remote_image::{RemoteImage, RemoteImages};
 use crate::lang::Lang;
+use crate::port::ImageFault;
 use crate::ui::highlight::Highlighter;
 use crate::ui::icon::Icon;
 use crate::ui::picture::{self, Fit, Pictures, Shown};
@@ -33,6 +35,8 @@ pub struct Look<'frame> {
     pub is_whole: bool,
     pub stats: &'frame mut LayoutStats,
     pub pictures: &'frame mut Pictures,
+    /// Images from elsewhere that the person asked for; `epoch` changes when they do.
+    pub images: &'frame RemoteImages,
     /// What the pictures of the document belong to.
     pub owner: Id,
 }
@@ -51,6 +55,8 @@ pub struct LayoutStats {
 pub struct Output {
     /// Wants to follow this address.
     pub opened: Option<String>,
+    /// Wants to see the image at this address.
+    pub opened_image: Option<String>,
     /// Wants this text in the clipboard.
     pub copied: Option<String>,
     /// Something became higher or lower.
@@ -352,8 +358,22 @@ impl Flow<'_, '_> {
 
     /// The pictures of a text, below it; gives the height of both.
     fn pictures(&mut self, text: &Text, at: Vec2, mut height: f32, width: f32) -> f32 {
-        for (number, link) in text.links.iter().enumerate().filter(|(_, link)| link.is_picture()) {
-            let own = picture::measure(&link.address).unwrap_or(PICTURE_PLACE);
+        let images = self.look.images;
+        for (number, link) in text.links.iter().enumerate().filter(|(_, link)| link.is_image) {
+            let address = match images.get(&link.address) {
+                _ if link.is_picture() => link.address.as_str(),
+                Some(RemoteImage::Loaded(address)) => address,
+                Some(RemoteImage::Loading) => {
+                    height += self.image_note("picture-loading", at + vec2(0.0, height), width);
+                    continue;
+                }
+                Some(RemoteImage::Failed(fault)) => {
+                    height += self.image_note(image_fault_key(*fault), at + vec2(0.0, height), width);
+                    continue;
+                }
+                None => continue,
+            };
+            let own = picture::measure(address).unwrap_or(PICTURE_PLACE);
             let size = picture::fitting(own, vec2(width, PICTURE_HEIGHT));
             height += if height > 0.0 { space::S } else { 0.0 };
             let rect = Rect::from_min_size((at + vec2(0.0, height)).to_pos2(), size.max(vec2(width.min(220.0), 44.0)));
@@ -361,9 +381,17 @@ impl Flow<'_, '_> {
             let key = Id::unique(("picture", &link.address)).value();
             let is_it = |span: &&super::node::Span| span.style.link == Some(number);
             let name = text.spans.iter().filter(is_it).filter_map(|span| text.text.get(span.range.clone())).collect();
-            self.pieces.push(Piece::Picture { rect, key, name, address: link.address.clone() });
+            self.pieces.push(Piece::Picture { rect, key, name, address: address.to_owned() });
         }
         height
+    }
+
+    /// A line about an image that is not there; gives its height.
+    fn image_note(&mut self, key: &str, at: Vec2, width: f32) -> f32 {
+        let look = &self.look;
+        let format = look.theme.format(Type::Meta, look.theme.colors.dim);
+        let words = look.lang.text(key);
+        self.uniform(words, format, at, width)
     }
 
     fn uniform(&mut self, text: &str, format: egui::TextFormat, at: Vec2, width: f32) -> f32 {
@@ -410,6 +438,17 @@ impl Flow<'_, '_> {
         let code = (keep == Keep::Own).then(|| code.clone());
         self.pieces.push(Piece::Code { at, width, height, view, code });
         height
+    }
+}
+
+/// The key of why an image is not there.
+pub const fn image_fault_key(fault: ImageFault) -> &'static str {
+    match fault {
+        ImageFault::Locked => "picture-locked",
+        ImageFault::Refused => "picture-refused",
+        ImageFault::Unreachable => "picture-unreachable",
+        ImageFault::TooLarge => "picture-too-large",
+        ImageFault::NotAnImage => "picture-unreadable",
     }
 }
 

@@ -3,6 +3,7 @@
 use egui::{Frame, Key, Margin, Modifiers, Ui};
 
 use crate::app::Intent;
+use crate::app::remote_image::PendingLink;
 use crate::policy;
 use crate::ui::icon::Icon;
 use crate::ui::safe_text::safe_name;
@@ -12,10 +13,12 @@ use crate::ui::widget::Button;
 
 /// Draws the question while a link waits.
 pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
-    let Some(url) = scene.state.link.clone() else { return };
+    let Some(PendingLink { url, is_image }) = scene.state.link.clone() else { return };
     let theme = scene.theme;
     super::show(ui, theme, "link", 520.0, |ui| {
-        super::head(ui, theme, scene.lang.text("link-title"), scene.lang.text("link-detail"));
+        let (title, detail) =
+            if is_image { ("link-image-title", "link-image-detail") } else { ("link-title", "link-detail") };
+        super::head(ui, theme, scene.lang.text(title), scene.lang.text(detail));
         Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 16 }).show(ui, |ui| {
             // A host beyond ASCII is shown as it is looked up; what is left of look-alikes is red.
             let encoded = policy::encode_host(&url);
@@ -41,7 +44,12 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
                 scene.push(Intent::CancelLink);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::primary(scene.lang.text("link-open")).icon(Icon::ExternalLink)).clicked() {
+                if is_image && ui.add(Button::primary(scene.lang.text("link-load")).icon(Icon::Image)).clicked() {
+                    scene.push(Intent::LoadImage);
+                }
+                let open = scene.lang.text("link-open");
+                let open = if is_image { Button::ghost(open) } else { Button::primary(open) };
+                if ui.add(open.icon(Icon::ExternalLink)).clicked() {
                     scene.push(Intent::ConfirmLink);
                 }
             });

@@ -1,4 +1,4 @@
-//! When everything must be laid out anew: after a change of theme, sizes, scale or language, and whenever egui throws its
+//! When everything must be laid out anew: after a change of theme, sizes, scale, language or images from elsewhere, and whenever egui throws its
 //! glyphs away (a full atlas, another font), because laid-out text points into them.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -24,7 +24,7 @@ impl Epoch {
     }
 
     /// Looks whether something changed; once a frame.
-    pub(super) fn update(&mut self, ui: &Ui, theme: &Theme, lang: &Lang) {
+    pub(super) fn update(&mut self, ui: &Ui, theme: &Theme, lang: &Lang, images: u64) {
         let witness = ui.fonts_mut(|fonts| {
             fonts.layout_no_wrap("Nod".to_owned(), FontId::proportional(14.0), Color32::PLACEHOLDER)
         });
@@ -34,6 +34,7 @@ impl Epoch {
             size.to_bits().hash(&mut hasher);
         }
         lang.locale().hash(&mut hasher);
+        images.hash(&mut hasher);
         let look = hasher.finish();
         let is_same = self.look == look && self.witness.as_ref().is_some_and(|old| Arc::ptr_eq(old, &witness));
         if !is_same {

@@ -190,11 +190,12 @@ impl<'frame> List<'frame> {
         let width = self.block_width(&item.kind);
         let is_whole = self.is_whole(&item.kind);
         self.document(item);
-        let Self { transcript, ui, theme, look, .. } = self;
+        let Self { transcript, ui, theme, look, view, .. } = self;
+        let images = &view.images;
         let Transcript { entries, highlighter, epoch, stats, pictures, .. } = &mut **transcript;
         let Some(entry) = entries.get_mut(&item.key) else { return 0.0 };
         let (lang, epoch, owner) = (look.lang, epoch.number(), salt(item));
-        let mut look = Look { theme, lang, highlighter, epoch, is_whole, stats, pictures, owner };
+        let mut look = Look { theme, lang, highlighter, epoch, is_whole, stats, pictures, images, owner };
         entry.view.measure(ui, &mut look, owner, block, width)
     }
 
@@ -250,7 +251,8 @@ impl<'frame> List<'frame> {
     fn draw_block(&mut self, item: &Item, block: usize, rect: Rect, intents: &mut Vec<Intent>) {
         let width = self.block_width(&item.kind);
         let is_whole = self.is_whole(&item.kind);
-        let Self { transcript, ui, theme, look, .. } = self;
+        let Self { transcript, ui, theme, look, view, .. } = self;
+        let images = &view.images;
         let Transcript { entries, highlighter, epoch, stats, pictures, .. } = &mut **transcript;
         let Some(entry) = entries.get_mut(&item.key) else { return };
         let at = match &item.kind {
@@ -270,9 +272,10 @@ impl<'frame> List<'frame> {
         };
         let mut out = Output::default();
         let (lang, epoch, owner) = (look.lang, epoch.number(), salt(item));
-        let mut look = Look { theme, lang, highlighter, epoch, is_whole, stats, pictures, owner };
+        let mut look = Look { theme, lang, highlighter, epoch, is_whole, stats, pictures, images, owner };
         entry.view.draw(ui, &mut look, owner, block, at, &mut out);
         intents.extend(out.opened.map(Intent::OpenLink));
+        intents.extend(out.opened_image.map(Intent::OpenImage));
         intents.extend(out.copied.map(Intent::CopyText));
         if out.resized {
             ui.ctx().request_repaint();

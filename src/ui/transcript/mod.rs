@@ -182,7 +182,7 @@ impl Transcript {
         self.stats = LayoutStats::default();
         self.highlighter.poll();
         self.pictures.poll(ui.ctx());
-        self.epoch.update(ui, theme, lang);
+        self.epoch.update(ui, theme, lang, view.images.revision);
         if self.session.as_ref() != Some(&view.session.id) {
             self.session = Some(view.session.id.clone());
             self.entries.clear();

@@ -4,10 +4,11 @@ use egui::{Align, CornerRadius, Id, Pos2, Rect, Ui, Vec2, pos2, vec2};
 
 use super::list::List;
 use super::status;
+use crate::app::remote_image::RemoteImage;
 use crate::app::{Intent, SessionView};
 use crate::ir::MessageId;
 use crate::ui::icon::Icon;
-use crate::ui::markdown::{DocumentView, Link};
+use crate::ui::markdown::{DocumentView, Link, image_fault_key};
 use crate::ui::picture::{self, Fit, Shown};
 use crate::ui::theme::{Theme, radius, space};
 use crate::ui::widget::{Button, IconButton};
@@ -76,19 +77,28 @@ pub(super) fn draw_pictures(
             let number = first + index + 1;
             let place = Rect::from_min_max(pos2(right - PICTURE.x, top), pos2(right, top + PICTURE.y));
             let salt = owner.with(("picture", number));
-            if picture::is_data(&image.url) {
+            let loaded = match list.view.images.get(&image.url) {
+                Some(RemoteImage::Loaded(address)) => Some(&**address),
+                Some(RemoteImage::Loading | RemoteImage::Failed(_)) | None => None,
+            };
+            let held = picture::is_data(&image.url).then_some(image.url.as_str());
+            if let Some(address) = held.or(loaded) {
                 let name = lang.format("picture-name", &[("number", number.into())]);
                 // A message never changes, so its id and the number stand for the address.
                 let key = Id::unique((id, number)).value();
-                let shown = Shown { key, owner, name: &name, address: &image.url, fit: Fit::Whole(Align::Max) };
+                let shown = Shown { key, owner, name: &name, address, fit: Fit::Whole(Align::Max) };
                 list.transcript.pictures.draw(&list.ui, theme, lang, salt, place, shown);
             } else {
                 let link = Link { address: image.url.clone(), is_image: true };
                 let host = crate::policy::escape_name(link.host().unwrap_or_default(), false).into_owned();
-                let text = lang.format("picture-elsewhere", &[("host", host.into())]);
+                let text = match list.view.images.get(&image.url) {
+                    Some(RemoteImage::Loading) => lang.text("picture-loading").to_owned(),
+                    Some(RemoteImage::Failed(fault)) => lang.text(image_fault_key(*fault)).to_owned(),
+                    Some(RemoteImage::Loaded(_)) | None => lang.format("picture-elsewhere", &[("host", host.into())]),
+                };
                 let mut ui = list.controls(salt, place, true);
                 if ui.add(Button::secondary(&text).icon(Icon::Image)).clicked() && link.is_openable() {
-                    intents.push(Intent::OpenLink(image.url.clone()));
+                    intents.push(Intent::OpenImage(image.url.clone()));
                 }
             }
             right -= PICTURE.x + space::S;
