@@ -10,6 +10,7 @@ use crate::ir::{
     SessionId, UnixMs,
 };
 
+use super::anchor::{self, Anchor};
 use super::row::{json, word};
 use super::seal::SealKey;
 use super::{Store, StoreError};
@@ -94,7 +95,15 @@ impl Store {
     /// Examines the whole audit, a part at a time.
     pub async fn check_audit(&self) -> Result<AuditCheck, StoreError> {
         let seal = self.seal();
-        let (head, end) = self.look(|transaction| Ok((head(transaction)?, last(transaction)?))).await?;
+        // Read before the lines: they only grow.
+        let anchor = self.data_dir().and_then(|data_dir| anchor::read(&data_dir, &seal));
+        let sought = anchor.clone();
+        let (head, end, is_anchored) = self
+            .look(move |transaction| {
+                let is_anchored = sought.map_or(Ok(true), |anchor| leads_to(transaction, &anchor))?;
+                Ok((head(transaction)?, last(transaction)?, is_anchored))
+            })
+            .await?;
         let end = end.map_or(0, |(seq, _)| seq);
         let mut chain = Chain::default();
         while chain.seq < end {
@@ -116,6 +125,11 @@ impl Store {
             }
         }
         chain.close(head, &seal);
+        if !is_anchored {
+            // Whole in itself, and yet not what was there when Nod last opened or closed it.
+            let is_older = anchor.is_some_and(|anchor| anchor.seq > chain.seq);
+            chain.note(chain.seq, if is_older { AuditBreakKind::Cut } else { AuditBreakKind::Forged });
+        }
         Ok(AuditCheck { lines: chain.lines, breaks: chain.breaks })
     }
 }
@@ -127,10 +141,18 @@ pub(super) fn append(transaction: &Transaction<'_>, seal: &SealKey, entry: &Audi
 }
 
 /// Begins the audit, or looks whether it still ends as Nod left it; says so in a line of its own where it does not.
-pub(super) fn open_chain(transaction: &Transaction<'_>, seal: &SealKey, now: UnixMs) -> Result<(), StoreError> {
+pub(super) fn open_chain(
+    transaction: &Transaction<'_>,
+    seal: &SealKey,
+    anchor: Option<&Anchor>,
+    now: UnixMs,
+) -> Result<(), StoreError> {
     let (head, last) = (head(transaction)?, last(transaction)?);
+    let is_anchored = anchor.map_or(Ok(true), |anchor| leads_to(transaction, anchor))?;
     let act = match (&head, &last) {
-        (Some(head), Some((seq, hash))) if head.seq == *seq && head.hash == *hash && head.is_sealed(seal) => {
+        (Some(head), Some((seq, hash)))
+            if head.seq == *seq && head.hash == *hash && head.is_sealed(seal) && is_anchored =>
+        {
             return Ok(());
         }
         (None, None) if seal.is_new() => AuditAct::Began,
@@ -139,7 +161,16 @@ pub(super) fn open_chain(transaction: &Transaction<'_>, seal: &SealKey, now: Uni
     };
     let (seq, before) = last.unwrap_or_default();
     let seq = head.map_or(seq, |head| head.seq.max(seq));
-    add(transaction, seal, seq + 1, &before, &AuditEntry::new(now, act, AuditOrigin::Nod))
+    let detail = if is_anchored { "" } else { "an older copy of the database was put in its place" };
+    let entry = AuditEntry { detail: detail.to_owned(), ..AuditEntry::new(now, act, AuditOrigin::Nod) };
+    add(transaction, seal, seq + 1, &before, &entry)
+}
+
+/// Whether the line is there that was the last one once.
+fn leads_to(connection: &Connection, anchor: &Anchor) -> Result<bool, StoreError> {
+    let read = |row: &Row<'_>| row.get::<_, String>(0);
+    let found = connection.query_row("SELECT hash FROM audit WHERE seq = ?1", [signed(anchor.seq)], read).optional()?;
+    Ok(found.as_ref() == Some(&anchor.hash))
 }
 
 fn add(
@@ -223,7 +254,8 @@ fn head(connection: &Connection) -> Result<Option<Head>, StoreError> {
     Ok(connection.query_row("SELECT seq, hash, code FROM audit_head WHERE id = 1", [], read).optional()?)
 }
 
-fn last(connection: &Connection) -> Result<Option<(u64, String)>, StoreError> {
+/// The last line's number and hash.
+pub(super) fn last(connection: &Connection) -> Result<Option<(u64, String)>, StoreError> {
     let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?));
     Ok(connection.query_row("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", [], read).optional()?)
 }

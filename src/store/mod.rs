@@ -8,6 +8,7 @@
     reason = "the room that keeps things opens connections, names threads and moves its own files"
 )]
 
+mod anchor;
 mod audit;
 mod call;
 mod connection;
@@ -137,14 +138,16 @@ impl Store {
         key: impl FnOnce() -> Option<SealKey>,
     ) -> Result<Opened, StoreError> {
         let place::Place { database, lock, repaired } = place;
-        let seal = seal::of_folder(database.parent().unwrap_or(Path::new("")), key)?;
+        let data_dir = database.parent().unwrap_or(Path::new("")).to_path_buf();
+        let seal = seal::of_folder(&data_dir, key)?;
         let now = clock();
         let mut writer = match open_writer(&database) {
             Err(StoreError::Corrupt { .. }) => return Err(place::set_aside(&database, now)),
             other => other?,
         };
-        let mut recovered = recovery::recover(&mut writer, &seal, now)?;
+        let mut recovered = recovery::recover(&mut writer, &seal, anchor::read(&data_dir, &seal).as_ref(), now)?;
         recovered.repaired = repaired;
+        write_anchor(&writer, &data_dir, &seal);
         let reader = connection::open(&database, Mode::Read)?;
         let searcher = connection::open(&database, Mode::Read)?;
         let (write, write_thread) = Lane::start("nod-store", writer, Some(lock), database.clone())?;
@@ -172,7 +175,7 @@ impl Store {
         migration::migrate(&mut connection, None, migration::STEPS)?;
         connection::trust_own_triggers(&connection)?;
         let seal = SealKey::random()?;
-        recovery::recover(&mut connection, &seal, clock())?;
+        recovery::recover(&mut connection, &seal, None, clock())?;
         let (lane, thread) = Lane::start("nod-store", connection, None, PathBuf::new())?;
         let inner = Inner {
             write: Some(lane.clone()),
@@ -261,8 +264,12 @@ impl Store {
             lane.stop().await;
         }
         let Some(lane) = &self.0.write else { return Ok(()) };
+        let (seal, data_dir) = (self.seal(), self.data_dir());
         let folded = lane
-            .run_bare(|connection| {
+            .run_bare(move |connection| {
+                if let Some(data_dir) = data_dir {
+                    write_anchor(connection, &data_dir, &seal);
+                }
                 connection.execute_batch("PRAGMA optimize")?;
                 connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
                 Ok(())
@@ -286,6 +293,11 @@ impl Store {
     /// The time, for rows that the store makes by itself.
     fn now(&self) -> UnixMs {
         (self.0.clock)()
+    }
+
+    /// Where the database lies; `None` for one in memory.
+    fn data_dir(&self) -> Option<PathBuf> {
+        self.0.database.parent().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_path_buf)
     }
 
     /// The key for codes.
@@ -351,4 +363,15 @@ fn open_writer(database: &Path) -> Result<Connection, StoreError> {
         place::clear_suspect(database);
     }
     Ok(writer)
+}
+
+/// Writes down where the audit ends now. Nothing depends on it but that an older database is noticed.
+fn write_anchor(connection: &Connection, data_dir: &Path, seal: &SealKey) {
+    let written = audit::last(connection).and_then(|end| match end {
+        Some((seq, hash)) => anchor::write(data_dir, seal, &anchor::Anchor { seq, hash }),
+        None => Ok(()),
+    });
+    if let Err(error) = written {
+        tracing::warn!(%error, "where the audit ends was not written down");
+    }
 }

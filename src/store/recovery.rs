@@ -6,6 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, CallRecord, CallStatus, MessageId, MessageStatus, UnixMs};
 
+use super::anchor::Anchor;
 use super::row::word;
 use super::seal::SealKey;
 use super::{StoreError, audit, call, link, message};
@@ -22,10 +23,15 @@ pub struct Recovery {
 }
 
 /// Mends everything in one transaction, and looks whether the audit ends as it was left.
-pub(super) fn recover(connection: &mut Connection, seal: &SealKey, now: UnixMs) -> Result<Recovery, StoreError> {
+pub(super) fn recover(
+    connection: &mut Connection,
+    seal: &SealKey,
+    anchor: Option<&Anchor>,
+    now: UnixMs,
+) -> Result<Recovery, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut recovery = Recovery::default();
-    audit::open_chain(&transaction, seal, now)?;
+    audit::open_chain(&transaction, seal, anchor, now)?;
     for mut record in call::unfinished(&transaction)? {
         let may_have_acted = settle_call(&mut record, now);
         call::update(&transaction, &record)?;

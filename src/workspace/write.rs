@@ -2,12 +2,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{ErrorKind, Read, Result};
+use std::io::{ErrorKind, Read, Result, Seek as _};
+use std::time::Duration;
 
 use super::create::make_folders;
 use super::folder::Privacy;
 use super::{Folder, Stat, Target, WorkspaceError, system};
 use crate::policy::TargetKind;
+
+/// How long after a file was replaced somebody may still finish writing into the old one.
+const LATE: Duration = Duration::from_millis(5);
 
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,6 +136,8 @@ impl<'folder> Temporary<'folder> {
         self.placed = true;
         let old = self.folder.stat_of(&self.name)?;
         let was_shown = is_shown(&old);
+        // Whoever opened the old file before may still write into it. Nobody else can open it by this name.
+        let held = self.folder.open_listed_file(&self.name).ok();
         if !was_shown {
             self.folder.exchange(&self.name, name)?;
             let ours = system::stat_handle(&self.file)?;
@@ -142,7 +148,27 @@ impl<'folder> Temporary<'folder> {
             }
         }
         self.folder.remove_file(&self.name)?;
-        Ok(was_shown)
+        match held {
+            Some((file, _)) if was_shown => Ok(!self.rescue(file, &old, name)?),
+            Some(_) | None => Ok(was_shown),
+        }
+    }
+
+    /// Whether somebody wrote into the old file after it was looked at, and so into nothing: then it gets its name back.
+    fn rescue(&mut self, mut late: File, old: &Stat, name: &OsStr) -> Result<bool> {
+        std::thread::sleep(LATE);
+        let now = system::stat_handle(&late)?;
+        if now.identity.is_same_content(&old.identity) {
+            return Ok(false);
+        }
+        let mut again = Self::create(self.folder, Privacy::Owner)?;
+        late.rewind()?;
+        again.fill(&mut late, Some(old), Mode::AsItWas)?;
+        // What has the name now is ours or, if somebody was quicker still, theirs: that stays beside it.
+        self.folder.exchange(&again.name, name)?;
+        let (ours, aside) = (system::stat_handle(&self.file)?, self.folder.stat_of(&again.name)?);
+        again.placed = !aside.identity.is_same_object(&ours.identity);
+        Ok(true)
     }
 }
 
@@ -260,6 +286,82 @@ mod tests {
         assert_eq!(fs::read(temp.path().join("old")).unwrap(), b"theirs");
         assert_eq!(fs::metadata(outside.path()).unwrap().size(), 0);
         assert_eq!(names(temp.path()), ["deep", "new", "old", "swapped"]);
+    }
+
+    /// Never as long as the one before: some systems tell the time in steps of milliseconds.
+    fn person(number: u64) -> String {
+        format!("person {number}{}\n", ".".repeat(usize::try_from(number % 7).unwrap()))
+    }
+
+    /// What a person's writes in place came to while something else replaced the file again and again, for a while: how
+    /// many were made, and how many of them were replaced by somebody who had not seen them.
+    fn writes_and_losses(replace: impl Fn(&Path, u64) -> Option<String> + Sync) -> (u64, u64) {
+        let (temp, _root) = folder();
+        let path = temp.path().join("notes");
+        fs::write(&path, person(0)).unwrap();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                // What each of the other's versions replaced.
+                let mut replaced = std::collections::HashMap::new();
+                let mut number = 0;
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    number += 1;
+                    if let Some(seen) = replace(&path, number) {
+                        replaced.insert(format!("other {number}\n"), seen);
+                    }
+                }
+                replaced
+            });
+            let mut found = Vec::new();
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < Duration::from_secs(2) {
+                let last = found.len() as u64;
+                let here = fs::read_to_string(&path).unwrap_or_default();
+                let written = person(last + 1);
+                // As an editor does that writes in place.
+                let mut file = fs::File::options().write(true).truncate(true).open(&path).unwrap();
+                std::io::Write::write_all(&mut file, written.as_bytes()).unwrap();
+                found.push(here);
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            let replaced = other.join().unwrap();
+            let is_lost = |(written, here): (usize, &String)| {
+                // What a version replaced may itself be a version of the other.
+                let mut seen = here;
+                while let Some(before) = replaced.get(seen) {
+                    seen = before;
+                }
+                *seen != person(written as u64)
+            };
+            let losses = found.iter().enumerate().filter(|(written, here)| is_lost((*written, here))).count();
+            (found.len() as u64, losses as u64)
+        })
+    }
+
+    #[test]
+    fn who_writes_into_the_file_at_the_very_moment_loses_nothing() {
+        let (writes, losses) = writes_and_losses(|path, number| {
+            let root = Root::open(path.parent().unwrap()).unwrap();
+            let target = target(&root, "notes");
+            let seen = fs::read_to_string(path).unwrap();
+            // Somebody is in the middle of writing: nothing that anybody would nod to.
+            if seen.is_empty() {
+                return None;
+            }
+            target.write(format!("other {number}\n").as_bytes()).is_ok().then_some(seen)
+        });
+        assert!(writes > 100, "{writes}");
+        assert_eq!(losses, 0, "of {writes}");
+        // The control: a plain rename, after the same look.
+        let (writes, losses) = writes_and_losses(|path, number| {
+            let seen = fs::read_to_string(path).unwrap();
+            let aside = path.with_extension("new");
+            fs::write(&aside, format!("other {number}\n")).unwrap();
+            fs::rename(&aside, path).unwrap();
+            Some(seen)
+        });
+        assert!(losses > 0, "of {writes}");
     }
 
     #[test]

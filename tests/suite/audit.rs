@@ -425,3 +425,37 @@ fn what_a_crash_left_open_is_on_record_at_the_next_start() {
     let entry = rows[0].entry.clone().unwrap();
     assert_eq!((entry.act, entry.outcome.as_str(), entry.origin), (AuditAct::Recovered, "unknown", AuditOrigin::Nod));
 }
+
+#[test]
+fn an_older_copy_of_the_database_that_is_put_back_is_noticed() {
+    let mut desk = Desk::with(Setup::new(Vec::new()).kept());
+    let write = |desk: &mut Desk, name: &str| {
+        let args = json!({"path": name, "content": "x"});
+        assert!(desk.tool("write_file", &args, &Answer::AllowOnce).success);
+    };
+    write(&mut desk, "a.txt");
+    desk.stop_engine();
+    let database = desk.data.path().join("nod.db");
+    let older = std::fs::read(&database).unwrap();
+    desk.start_engine();
+    write(&mut desk, "b.txt");
+    desk.stop_engine();
+    assert_eq!(check(desk.data.path()).breaks, [], "the control: as Nod left it, it is whole");
+
+    std::fs::write(&database, &older).unwrap();
+    let kinds = |breaks: &[AuditBreak]| breaks.iter().map(|found| found.kind).collect::<Vec<_>>();
+    assert_eq!(kinds(&check(desk.data.path()).breaks), [AuditBreakKind::Cut]);
+    // The next start says so too, for good, and goes on.
+    desk.start_engine();
+    desk.stop_engine();
+    assert_eq!(kinds(&check(desk.data.path()).breaks), [AuditBreakKind::Mended]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let lines = runtime.block_on(store(desk.data.path()).audit_page(&AuditFilter::default(), 0, 10)).unwrap();
+    let told = lines.iter().filter_map(|line| line.entry.as_ref()).any(|entry| entry.detail.contains("older copy"));
+    assert!(told, "{lines:?}");
+
+    // The control of the file beside it: without it nothing is noticed.
+    std::fs::write(&database, &older).unwrap();
+    std::fs::remove_file(desk.data.path().join("audit.anchor")).unwrap();
+    assert_eq!(check(desk.data.path()).breaks, []);
+}

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use nod::ir::{
     Preview, UndoAction, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOutcome, UndoPlan, UndoResult, UndoScope,
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use sha2::Digest as _;
 
 use crate::support::desk::{Desk, Setup};
+use crate::support::own_process::{also_as_ordinary_user, is_ordinary_run};
 
 fn desk() -> Desk {
     Desk::with(Setup::new(Vec::new()).kept())
@@ -130,6 +132,7 @@ fn an_overwritten_file_comes_back_with_its_bytes_and_mode_and_goes_forth_again()
     #[cfg(unix)]
     assert_eq!(mode(&desk.path("a.txt")), 0o640);
     assert_eq!(names(desk.folder.path()), ["a.txt"]);
+    also_as_ordinary_user("undo::an_overwritten_file_comes_back_with_its_bytes_and_mode_and_goes_forth_again");
 }
 
 #[test]
@@ -144,6 +147,7 @@ fn a_new_file_goes_with_the_folders_that_were_made_for_it_and_comes_again_with_t
     desk.write("a/theirs.txt", "theirs");
     assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
     assert_eq!(names(&desk.path("a")), ["theirs.txt"]);
+    also_as_ordinary_user("undo::a_new_file_goes_with_the_folders_that_were_made_for_it_and_comes_again_with_them");
 }
 
 #[test]
@@ -158,6 +162,7 @@ fn a_made_folder_goes_only_while_it_is_empty() {
     assert!(names(desk.folder.path()).is_empty());
     assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
     assert!(desk.path("x/y").is_dir());
+    also_as_ordinary_user("undo::a_made_folder_goes_only_while_it_is_empty");
 }
 
 #[cfg(unix)]
@@ -193,6 +198,7 @@ fn a_deleted_tree_comes_back_from_the_trash_and_without_the_trash_from_the_journ
     }
     assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
     check(&desk);
+    also_as_ordinary_user("undo::a_deleted_tree_comes_back_from_the_trash_and_without_the_trash_from_the_journal");
 }
 
 /// Where the temporary folder lies on a disk of its own, its trash is at the top of that disk.
@@ -239,6 +245,7 @@ fn made_changed_and_deleted_in_one_turn_goes_back_whole() {
     let results = go_with(&mut desk, &scope, UndoDirection::Redo, UndoChoice::Keep);
     assert_eq!(outcomes(&results), [UndoOutcome::Done; 4]);
     assert_eq!((desk.read("kept.txt").as_str(), names(desk.folder.path()).len()), ("changed\n", 1));
+    also_as_ordinary_user("undo::made_changed_and_deleted_in_one_turn_goes_back_whole");
 }
 
 #[test]
@@ -266,6 +273,7 @@ fn what_somebody_changed_since_stays_unless_the_person_chooses_and_then_it_is_ke
     // What it replaced comes back.
     assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
     assert_eq!(desk.read("report.md"), "theirs\n");
+    also_as_ordinary_user("undo::what_somebody_changed_since_stays_unless_the_person_chooses_and_then_it_is_kept");
 }
 
 #[test]
@@ -286,6 +294,7 @@ fn what_changes_between_the_preview_and_the_yes_is_shown_anew() {
     assert!(again.is_changed);
     assert_eq!(again.steps[0].action, UndoAction::Conflict { can_save_beside: true });
     assert_eq!(desk.read("a"), "theirs");
+    also_as_ordinary_user("undo::what_changes_between_the_preview_and_the_yes_is_shown_anew");
 }
 
 /// What a careless undo does: it opens the path by its text and writes the old version.
@@ -322,6 +331,7 @@ fn a_link_that_took_the_place_of_the_file_or_of_its_folder_leads_nowhere() {
     // Without the guard the file outside is written.
     careless_undo(&desk, "d/f.txt", "old");
     assert_eq!(fs::read_to_string(&secret).unwrap(), "old");
+    also_as_ordinary_user("undo::a_link_that_took_the_place_of_the_file_or_of_its_folder_leads_nowhere");
 }
 
 #[cfg(unix)]
@@ -341,6 +351,7 @@ fn another_folder_under_the_allowed_ones_name_is_not_touched() {
     assert_eq!(desk.read("a"), "old", "the control writes into the other folder");
     fs::remove_dir_all(desk.folder.path()).unwrap();
     fs::rename(&aside, desk.folder.path()).unwrap();
+    also_as_ordinary_user("undo::another_folder_under_the_allowed_ones_name_is_not_touched");
 }
 
 #[test]
@@ -363,6 +374,7 @@ fn what_cannot_be_kept_is_said_before_and_nobody_is_passed_over() {
     assert_eq!(asked_of(&mut desk, "write_file", json!({"path": "large", "content": "y"})), Some(false));
     assert_eq!(desk.read("large"), "y", "the person was told and said yes");
     assert!(newest(&desk).place.path != "large", "and nothing claims to take it back");
+    also_as_ordinary_user("undo::what_cannot_be_kept_is_said_before_and_nobody_is_passed_over");
 }
 
 #[test]
@@ -390,6 +402,7 @@ fn old_versions_go_after_their_time_and_the_newest_stay() {
     desk.until(|event| matches!(event, Event::Fault { key: "fault-undo-missing", .. }));
     assert_eq!(undo(&mut desk, &second), UndoOutcome::Done);
     assert_eq!(desk.read("a"), "one");
+    also_as_ordinary_user("undo::old_versions_go_after_their_time_and_the_newest_stay");
 }
 
 #[test]
@@ -403,6 +416,7 @@ fn it_survives_a_restart() {
     assert_eq!(desk.read("a"), "old");
     assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
     assert_eq!(desk.read("a"), "new");
+    also_as_ordinary_user("undo::it_survives_a_restart");
 }
 
 /// xorshift64*: the same in every run.
@@ -451,7 +465,8 @@ fn everything_stored(desk: &Desk) -> Vec<Vec<u8>> {
 /// that a call or an undo of Nod then changed or took away is found again: on the disk, in the trash or in the journal.
 #[test]
 fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
-    const SEQUENCES: u64 = 1_000;
+    // The same code runs for every user: the other one is shown that it holds for them too.
+    let sequences: u64 = if is_ordinary_run() { 200 } else { 1_000 };
     const STEPS: u64 = 6;
     const PATHS: [&str; 3] = ["a", "d/a", "d/e/c"];
     let mut desk = Desk::with(Setup::new(Vec::new()).kept());
@@ -459,7 +474,7 @@ fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
     let mut number = 0;
     let mut applied = 0;
     let mut conflicts = 0;
-    for sequence in 0..SEQUENCES {
+    for sequence in 0..sequences {
         // What the person wrote and did not take away themselves.
         let mut theirs: Vec<Vec<u8>> = Vec::new();
         let mut entries: Vec<UndoEntry> = Vec::new();
@@ -545,7 +560,68 @@ fn a_thousand_random_sequences_lose_no_byte_that_the_person_wrote() {
         }
         start_anew(&mut desk);
     }
-    assert!(applied > 500 && conflicts > 200, "the sequences did something: {applied} applied, {conflicts} conflicts");
+    let is_enough = applied as u64 > sequences / 2 && conflicts as u64 > sequences / 5;
+    assert!(is_enough, "the sequences did something: {applied} applied, {conflicts} conflicts");
+    also_as_ordinary_user("undo::a_thousand_random_sequences_lose_no_byte_that_the_person_wrote");
+}
+
+/// A person who saves at some moment of an undo: in place, or as most editors do by another file that takes the name.
+fn save_at_some_moment(path: &Path, content: &str, delay: Duration, is_in_place: bool) {
+    let begun = Instant::now();
+    while begun.elapsed() < delay {
+        std::hint::spin_loop();
+    }
+    if is_in_place {
+        fs::write(path, content).unwrap();
+    } else {
+        let aside = path.with_extension("saving");
+        fs::write(&aside, content).unwrap();
+        fs::rename(&aside, path).unwrap();
+    }
+}
+
+#[test]
+fn who_saves_at_the_very_moment_of_an_undo_loses_nothing() {
+    const ROUNDS: u64 = 200;
+    let mut desk = Desk::with(Setup::new(Vec::new()).kept());
+    let mut dice = Dice(0x2545_F491_4F6C_DD1D);
+    let mut ends = std::collections::BTreeMap::new();
+    for round in 0..ROUNDS {
+        desk.write("a", &format!("before {round}"));
+        let entry = write(&mut desk, "a", &format!("nod {round}"));
+        let scope = entry_scope(&entry);
+        let plan = plan(&mut desk, &scope, UndoDirection::Undo);
+        let choice = *dice.pick(&[UndoChoice::Keep, UndoChoice::PutBack, UndoChoice::SaveBeside]);
+        let choices = plan.steps.iter().map(|step| (step.entry.clone(), choice)).collect();
+        let (path, theirs) = (desk.path("a"), format!("the person's words of round {round}"));
+        let (delay, is_in_place) = (Duration::from_micros(dice.roll(25_000)), dice.roll(2) == 0);
+        std::thread::scope(|scope_of_threads| {
+            scope_of_threads.spawn(|| save_at_some_moment(&path, &theirs, delay, is_in_place));
+            for result in order(&mut desk, &scope, UndoDirection::Undo, choices, plan.hash) {
+                *ends.entry(format!("{:?}", result.outcome)).or_insert(0_u32) += 1;
+            }
+        });
+        let stored = everything_stored(&desk);
+        assert!(is_stored(&desk, &stored, theirs.as_bytes()), "round {round}: {delay:?}, {choice:?}, {is_in_place}");
+        start_anew(&mut desk);
+    }
+    eprintln!("{ends:?}");
+    // The control: an undo that looks and then writes.
+    let mut lost = 0;
+    for round in 0..ROUNDS {
+        desk.write("a", "nod");
+        let (path, theirs) = (desk.path("a"), format!("the person's words of round {round}"));
+        std::thread::scope(|scope| {
+            scope.spawn(|| save_at_some_moment(&path, &theirs, Duration::from_micros(dice.roll(500)), true));
+            for _ in 0..100 {
+                careless_undo(&desk, "a", "before");
+            }
+        });
+        lost += u32::from(!is_stored(&desk, &everything_stored(&desk), theirs.as_bytes()));
+        start_anew(&mut desk);
+    }
+    assert!(lost > 0, "the careless one loses something");
+    also_as_ordinary_user("undo::who_saves_at_the_very_moment_of_an_undo_loses_nothing");
 }
 
 /// An empty folder, trash and session for the next sequence.
