@@ -128,7 +128,11 @@ impl Store {
         if !is_anchored {
             // Whole in itself, and yet not what was there when Nod last opened or closed it.
             let is_older = anchor.is_some_and(|anchor| anchor.seq > chain.seq);
-            chain.note(chain.seq, if is_older { AuditBreakKind::Cut } else { AuditBreakKind::Forged });
+            let kind = if is_older { AuditBreakKind::Cut } else { AuditBreakKind::Forged };
+            let found = AuditBreak { seq: chain.seq, kind };
+            if chain.breaks.last() != Some(&found) {
+                chain.note(found.seq, found.kind);
+            }
         }
         Ok(AuditCheck { lines: chain.lines, breaks: chain.breaks })
     }

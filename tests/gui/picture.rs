@@ -85,7 +85,7 @@ fn an_image_from_elsewhere_is_loaded_only_after_its_address_was_shown() {
     stage.tell(opened("s", vec![support::message("a", Role::Assistant, &text)], vec![]));
     stage.settle();
     stage.commands();
-    stage.harness.get_by_label("A square (pictures.example)").click();
+    stage.harness.get_by_role_and_label(Reader::Link, "A square (pictures.example)").click();
     stage.settle();
     stage.harness.get_by_label("Load this image?");
     stage.harness.get_by_label(URL);
