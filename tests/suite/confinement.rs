@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::desk::{Desk, Setup};
-use crate::support::own_process::{also_as_ordinary_user, in_own_process};
+use crate::support::own_process::{in_own_process, started_by};
 use crate::support::without::{Lack, without};
 
 const LONG: Duration = Duration::from_mins(1);
@@ -58,6 +58,26 @@ fn walls(tier: Tier) -> Option<CommandWalls> {
 /// Both tiers of Linux that this computer has.
 fn tiers() -> Vec<CommandWalls> {
     [Tier::A, Tier::B].into_iter().filter_map(walls).collect()
+}
+
+/// Runs this test again as an ordinary user, where root may; `true` in the process that shall go on.
+fn also_as_ordinary_user(test: &str) {
+    const ROLE: &str = "NOD_TEST_ORDINARY";
+    if std::env::var_os(ROLE).is_some() {
+        assert!(!is_root());
+        return;
+    }
+    if !is_root() {
+        eprintln!("{test}: not root, so shown as an ordinary user alone");
+        return;
+    }
+    let words = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all", "--"];
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]);
+    let output = started_by("setpriv", &words, &command).env(ROLE, "1").env("HOME", "/nonexistent").output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && text.contains("1 passed"), "as an ordinary user: {text}");
+    eprintln!("as an ordinary user:\n{text}");
 }
 
 fn spec(walls: &CommandWalls, folder: &Path, command: &str, timeout: Duration) -> CommandSpec {
