@@ -2,8 +2,8 @@
 
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
-use nod::ir::{Access, CommandPreview, ConfirmId, Decider, Leak, Network, Preview, RiskLevel, SessionId, Tier};
-use nod::port::{Answer, Command, ConfirmRequest, Event, Unanswered};
+use nod::ir::{Access, CommandPreview, ConfirmId, Decider, Leak, Network, Preview, RiskLevel, Tier};
+use nod::port::{Answer, Command, ConfirmRequest, Event};
 
 use crate::support::{Stage, question};
 
@@ -307,26 +307,6 @@ fn the_only_change_of_five_megabytes_is_one_key_away_and_what_is_written_is_told
     assert!(stage.harness.query_by_label_contains("more lines below").is_none());
     // Only what is in sight is laid out, whatever the size.
     assert!(shown.matches("0123456789 abcdefghijklmnopqrstuvwxyz").count() < 200);
-}
-
-#[test]
-fn who_comes_back_is_told_that_a_question_expired_and_a_question_that_comes_into_sight_waits_for_the_guard() {
-    let mut stage = ready();
-    stage.commands();
-    // The window loses the keyboard and gets it again: what is pressed in that moment was meant for something else.
-    for focused in [false, true] {
-        stage.harness.input_mut().focused = focused;
-        stage.settle();
-    }
-    stage.harness.key_press(Key::Escape);
-    stage.settle();
-    assert_eq!(answers(&mut stage), [], "the guard holds");
-    let (confirm, session) = (ConfirmId::new("q"), SessionId::new("s"));
-    stage.tell(Event::ConfirmClosed { confirm, session, unanswered: Some(Unanswered::Expired) });
-    stage.settle();
-    stage.pass(3_600_000);
-    stage.settle();
-    stage.harness.get_by_label_contains("A question waited too long");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod attachment;
 mod audit;
 mod chat;
 mod confirm;
+mod expiry;
 mod link;
 mod markdown;
 mod picture;
