@@ -27,6 +27,7 @@ mod call_name;
 mod data_uri;
 mod few;
 mod guide;
+mod half_character;
 mod mistake;
 mod ollama;
 mod openai;

@@ -13,6 +13,7 @@ use crate::ir::{CallId, Error, ErrorCode, FinishReason, Request, StreamBody, Too
 use crate::provider::answer::{CallIds, Ending};
 use crate::provider::arguments::parse_arguments;
 use crate::provider::framing::SseEvent;
+use crate::provider::half_character;
 use crate::provider::tool_name::ToolNames;
 
 /// Most bytes of arguments, thinking and signatures of one answer.
@@ -109,13 +110,14 @@ impl<'a> Decoder<'a> {
             self.is_done = self.reason.is_some();
             return Ok(());
         }
-        let parsed: EventIn<'_> = serde_json::from_str(data).map_err(|error| {
-            if event.name == "error" {
-                fault::in_stream(&Value::from(data), &self.model, now)
-            } else {
-                fault::not_our_format(data, &error)
-            }
-        })?;
+        let parsed: EventIn<'_> = match serde_json::from_str(data) {
+            Ok(parsed) => parsed,
+            Err(error) => match half_character::replaced(data) {
+                Some(mended) => return self.event(SseEvent { data: &mended, ..event }, now, out),
+                None if event.name == "error" => return Err(fault::in_stream(&Value::from(data), &self.model, now)),
+                None => return Err(fault::not_our_format(data, &error)),
+            },
+        };
         let kind = parsed.kind.as_ref().map_or(event.name, |kind| kind.0.as_ref());
         if kind == "error" || event.name == "error" || parsed.error.as_ref().is_some_and(|error| !error.is_null()) {
             let error = parsed.error.unwrap_or_else(|| Value::from(data));
@@ -156,7 +158,13 @@ impl<'a> Decoder<'a> {
         {
             return Err(fault::in_stream(&array, &self.model, now));
         }
-        let message: MessageIn<'_> = serde_json::from_str(text).map_err(|error| fault::not_our_format(text, &error))?;
+        let message: MessageIn<'_> = match serde_json::from_str(text) {
+            Ok(message) => message,
+            Err(error) => match half_character::replaced(text) {
+                Some(mended) => return self.whole(&mended, now, out),
+                None => return Err(fault::not_our_format(text, &error)),
+            },
+        };
         if let Some(error) = message.error.as_ref().filter(|error| !error.is_null()) {
             return Err(fault::in_stream(error, &self.model, now));
         }
@@ -371,7 +379,11 @@ fn is_given(input: &Value) -> bool {
 
 /// A fragment of arguments: a string by the book, the object itself from some servers.
 fn json_text(raw: &str) -> Option<String> {
-    let text = if raw.starts_with('"') { serde_json::from_str(raw).ok()? } else { raw.to_owned() };
+    let text = if raw.starts_with('"') {
+        serde_json::from_str(half_character::kept_as_escape(raw).as_deref().unwrap_or(raw)).ok()?
+    } else {
+        raw.to_owned()
+    };
     (!text.is_empty() && text != "null").then_some(text)
 }
 

@@ -8,6 +8,7 @@ use crate::ir::{
 };
 use crate::provider::answer::{CallIds, Ending};
 use crate::provider::arguments::{Arguments, parse_arguments};
+use crate::provider::half_character;
 use crate::provider::mistake::Mistake;
 use crate::provider::retry::{self, Refusal, RetryHeaders};
 
@@ -73,8 +74,13 @@ impl<'a> Decoder<'a> {
         if self.done {
             return Ok(());
         }
-        let parsed: ChatLine<'_> =
-            serde_json::from_str(line).map_err(|error| super::fault::not_our_format(line, &error))?;
+        let parsed: ChatLine<'_> = match serde_json::from_str(line) {
+            Ok(parsed) => parsed,
+            Err(error) => match half_character::replaced(line) {
+                Some(mended) => return self.line(&mended, now, out),
+                None => return Err(super::fault::not_our_format(line, &error)),
+            },
+        };
         self.line += 1;
         if let Some(error) = parsed.error.filter(|error| !error.is_null()) {
             return self.error_line(&error, now, out);

@@ -21,6 +21,7 @@ use crate::provider::assembly::{Assembler, Fragment, Piece};
 use crate::provider::body::Part;
 use crate::provider::few::Few;
 use crate::provider::framing::SseEvent;
+use crate::provider::half_character;
 use crate::provider::mistake::Mistake;
 use crate::provider::text_call::{Recognition, Rest, TextCalls};
 use crate::provider::think_tag::{Spoken, ThinkTags};
@@ -204,7 +205,10 @@ impl<'a> Decoder<'a> {
                 Some(mended) => Ok(self.take(serde_json::from_str(&mended)?, &mended, now, out)),
                 None => Err(problem),
             },
-            Err(problem) => Err(problem),
+            Err(problem) => match half_character::replaced(data) {
+                Some(mended) if data.len() <= SLOWLY_READ => self.chunk(&mended, now, out),
+                _ => Err(problem),
+            },
         }
     }
 
@@ -359,7 +363,9 @@ impl<'a> Decoder<'a> {
         let arguments = match function.arguments.map(RawValue::get) {
             None | Some("null") => Piece::Nothing,
             Some(raw) if raw.starts_with('"') => {
-                text = serde_json::from_str::<Text<'_>>(raw).map(|text| text.0).unwrap_or_default();
+                let mended = half_character::kept_as_escape(raw);
+                let raw = mended.as_deref().unwrap_or(raw);
+                text = serde_json::from_str::<Text<'_>>(raw).map(|text| text.0.into_owned().into()).unwrap_or_default();
                 Piece::Text(&text)
             }
             Some(raw) if raw.starts_with('{') => Piece::Object(raw),
