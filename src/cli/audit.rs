@@ -78,6 +78,8 @@ const fn break_key(kind: AuditBreakKind) -> &'static str {
         AuditBreakKind::Cut => "audit-break-cut",
         AuditBreakKind::Forged => "audit-break-forged",
         AuditBreakKind::Mended => "audit-break-mended",
+        AuditBreakKind::RuleChanged => "audit-break-rule-changed",
+        AuditBreakKind::RuleAdded => "audit-break-rule-added",
     }
 }
 

@@ -297,6 +297,11 @@ impl Printer {
                 let text = console.say("cli-cut-off", &[]);
                 console.problem(&text);
             }
+            Event::Notice { key, args } => {
+                self.break_line(console);
+                let text = fault_text(key, args, "", console);
+                console.problem(&text);
+            }
             Event::Fault { key, args, detail } => {
                 self.break_line(console);
                 let text = fault_text(key, args, detail, console);

@@ -66,6 +66,10 @@ pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut
                 console.data(&result.result.to_string());
                 return Ok(exit_of(result.success, result.code()));
             }
+            Event::Notice { key, args } => {
+                let text = fault_text(key, &args, "", console);
+                console.problem(&text);
+            }
             Event::Fault { key, args, detail } => return Err(fault_text(key, &args, &detail, console)),
             _ => {}
         }

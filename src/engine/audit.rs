@@ -2,10 +2,12 @@
 
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
-use crate::ir::{AuditEntry, AuditFilter, AuditRow};
+use crate::ir::{AuditBreak, AuditBreakKind, AuditEntry, AuditFilter, AuditRow};
 use crate::port::Event;
 
 use super::fault::Fault;
@@ -82,6 +84,36 @@ pub(super) async fn check(shared: &Shared, number: u64) -> Result<(), Fault> {
     let check = shared.store.check_audit().await?;
     shared.publish(Event::AuditChecked { number, check }).await;
     Ok(())
+}
+
+/// Examines the whole record in the background, once at the start, and says so where lines were changed: the opening itself
+/// has only looked at its end.
+pub(super) fn look_over(shared: &Arc<Shared>, quit: CancellationToken) {
+    let shared = Arc::clone(shared);
+    let errands = shared.errands.clone();
+    errands.spawn(async move {
+        let check = tokio::select! {
+            biased;
+            () = quit.cancelled() => return,
+            check = shared.store.check_audit() => check,
+        };
+        let is_changed = |found: &AuditBreak| match found.kind {
+            AuditBreakKind::Changed
+            | AuditBreakKind::Missing
+            | AuditBreakKind::Unreadable
+            | AuditBreakKind::Cut
+            | AuditBreakKind::Forged => true,
+            // What happened at an earlier start was told there, and rules are told by the opening.
+            AuditBreakKind::Mended | AuditBreakKind::RuleChanged | AuditBreakKind::RuleAdded => false,
+        };
+        match check {
+            Ok(check) if check.breaks.iter().any(is_changed) => {
+                shared.publish(Event::Notice { key: "notice-audit-changed", args: Vec::new() }).await;
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "the record of decisions was not looked over"),
+        }
+    });
 }
 
 /// Writes what fits where the person wants it, oldest first.

@@ -91,6 +91,7 @@ impl Dispatcher {
         self.links = Some(Desk::open(&self.shared));
         session::purge(&self.shared).await;
         undo::prune_soon(&self.shared);
+        audit::look_over(&self.shared, quit.clone());
         loop {
             tokio::select! {
                 biased;

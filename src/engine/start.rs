@@ -188,6 +188,13 @@ impl Engine {
                 args: vec![("count", recovered.calls.len().to_string())],
             });
         }
+        if recovered.changed_rules > 0 {
+            let args = vec![("count", recovered.changed_rules.to_string())];
+            news.push(Event::Notice { key: "notice-rules-changed", args });
+        }
+        if recovered.is_audit_mended {
+            news.push(Event::Notice { key: "notice-audit-changed", args: Vec::new() });
+        }
         let hub = Arc::new(Hub::default());
         let (settings, watched) = watch::channel(settings);
         let shared = Arc::new(Shared {

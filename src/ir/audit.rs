@@ -176,6 +176,10 @@ pub enum AuditBreakKind {
     Forged,
     /// At a start, Nod found the end not as it had left it, and went on from there.
     Mended,
+    /// The rule that was made here was changed or removed from outside.
+    RuleChanged,
+    /// By this line, there is a rule that Nod never made, or that was taken back.
+    RuleAdded,
 }
 
 impl AuditEntry {

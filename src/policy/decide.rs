@@ -35,7 +35,8 @@ pub enum Decision {
 }
 
 /// The one judge. Called on what the paths resolved to; `lexical` has judged the text before. `rules` are those that
-/// hold in the session. While one of them is not as the person made it, none allows and no mode lets anything through.
+/// hold in the session. While one of them is not as the person made it, it refuses what it may have refused, none allows
+/// and no mode lets anything through.
 pub fn decide(facts: &CallFacts, rules: &RuleSet) -> Decision {
     if let Some(failure) = built_in_denial(facts) {
         return Decision::Deny { failure, by: Decider::BuiltIn, rule: None };
@@ -48,6 +49,15 @@ pub fn decide(facts: &CallFacts, rules: &RuleSet) -> Decision {
             "The person's own rule for this session refuses this call: do it another way, or ask them.",
         );
         return Decision::Deny { failure, by: Decider::Rule, rule: Some(rule) };
+    }
+    // A refusal that something else has changed or removed refuses all that it may have meant.
+    if let Some(broken) = rules.broken.iter().find(|broken| broken.may_refuse(&facts.tool)) {
+        let failure = Failure::new(
+            Code::ConfirmationRejected,
+            "A rule that may refuse this call was changed or removed from outside, so it is refused: do it another way, or \
+             ask the person to look at the rules of this session.",
+        );
+        return Decision::Deny { failure, by: Decider::Rule, rule: Some(broken.id.clone()) };
     }
     let mut reasons = must_ask(facts);
     if !rules.broken.is_empty() {

@@ -19,6 +19,7 @@ mod protected;
 mod question;
 mod remote;
 mod rule;
+mod rule_set;
 mod secret;
 mod surroundings;
 
@@ -35,7 +36,8 @@ pub use path::{Lexical, RelPath, lexical};
 pub use protected::{ProtectedWrite, is_protected_write};
 pub use question::AskReason;
 pub use remote::{is_repository, lexical_of_server};
-pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, RuleSet, denials, matching_rules, may_be_made, proposals};
+pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, denials, matching_rules, may_be_made, proposals};
+pub use rule_set::{BrokenRule, Meant, RuleSet};
 pub use secret::{
     KEY_CONTEXT_BYTES, MaskedSecret, Masker, Secret, SecretKind, find_secrets, is_secret_name, key_lines,
     key_lines_of_part, note_key_lines, redact, secret_id,

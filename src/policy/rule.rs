@@ -25,29 +25,6 @@ pub struct Rule {
     pub hits: u64,
 }
 
-/// The rules that hold in a session, and those that were changed from outside.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RuleSet {
-    /// As the person made them, oldest first.
-    pub intact: Vec<Rule>,
-    /// Changed, added or removed by something other than Nod. They decide nothing; and as one of them may have been a
-    /// refusal, nothing goes through without a question while there is one.
-    pub broken: Vec<RuleId>,
-}
-
-impl From<Vec<Rule>> for RuleSet {
-    fn from(intact: Vec<Rule>) -> Self {
-        Self { intact, broken: Vec::new() }
-    }
-}
-
-impl RuleSet {
-    /// Whether there is nothing to list.
-    pub fn is_empty(&self) -> bool {
-        self.intact.is_empty() && self.broken.is_empty()
-    }
-}
-
 /// What a rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -13,7 +13,7 @@ use crate::ir::{
 use super::anchor::{self, Anchor};
 use super::row::{json, word};
 use super::seal::SealKey;
-use super::{Store, StoreError};
+use super::{Store, StoreError, rule};
 
 /// Lines that are examined in one look, so that other readers get their turn.
 const LOOK_LINES: u64 = 2_000;
@@ -134,6 +134,14 @@ impl Store {
                 chain.note(found.seq, found.kind);
             }
         }
+        let seal = self.seal();
+        let rules = self.look(move |transaction| rule::examine(transaction, &seal, &Whose::All)).await?;
+        for (_, made) in rules.broken {
+            match made {
+                Some(seq) => chain.note(seq, AuditBreakKind::RuleChanged),
+                None => chain.note(chain.seq, AuditBreakKind::RuleAdded),
+            }
+        }
         Ok(AuditCheck { lines: chain.lines, breaks: chain.breaks })
     }
 }
@@ -144,20 +152,21 @@ pub(super) fn append(transaction: &Transaction<'_>, seal: &SealKey, entry: &Audi
     add(transaction, seal, seq + 1, &before, entry)
 }
 
-/// Begins the audit, or looks whether it still ends as Nod left it; says so in a line of its own where it does not.
+/// Begins the audit, or looks whether it still ends as Nod left it; says so in a line of its own where it does not. Gives
+/// whether it was as it should be.
 pub(super) fn open_chain(
     transaction: &Transaction<'_>,
     seal: &SealKey,
     anchor: Option<&Anchor>,
     now: UnixMs,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let (head, last) = (head(transaction)?, last(transaction)?);
     let is_anchored = anchor.map_or(Ok(true), |anchor| leads_to(transaction, anchor))?;
     let act = match (&head, &last) {
         (Some(head), Some((seq, hash)))
             if head.seq == *seq && head.hash == *hash && head.is_sealed(seal) && is_anchored =>
         {
-            return Ok(());
+            return Ok(true);
         }
         (None, None) if seal.is_new() => AuditAct::Began,
         // A key that was there before has sealed an audit that is not there any more; or the end is another one.
@@ -167,7 +176,8 @@ pub(super) fn open_chain(
     let seq = head.map_or(seq, |head| head.seq.max(seq));
     let detail = if is_anchored { "" } else { "an older copy of the database was put in its place" };
     let entry = AuditEntry { detail: detail.to_owned(), ..AuditEntry::new(now, act, AuditOrigin::Nod) };
-    add(transaction, seal, seq + 1, &before, &entry)
+    add(transaction, seal, seq + 1, &before, &entry)?;
+    Ok(act == AuditAct::Began)
 }
 
 /// Whether the line is there that was the last one once.
@@ -196,35 +206,87 @@ fn add(
     Ok(())
 }
 
-/// What the audit knows of the rules of a session and of those that hold everywhere.
+/// Whose rules.
+pub(super) enum Whose {
+    /// Those of a session and those that hold in all.
+    Of(SessionId),
+    /// Those that hold in all.
+    Everybodys,
+    /// All that there are, of every session that is there.
+    All,
+}
+
+impl Whose {
+    /// As SQL, with the session as its first value.
+    pub(super) const fn condition(&self) -> &'static str {
+        match self {
+            Self::Of(_) => "(session IS NULL OR session = ?1)",
+            Self::Everybodys => "(session IS NULL AND ?1 IS NULL)",
+            Self::All => "(?1 IS NULL AND (session IS NULL OR session IN (SELECT id FROM session)))",
+        }
+    }
+
+    pub(super) fn session(&self) -> Option<&str> {
+        match self {
+            Self::Of(session) => Some(session.as_str()),
+            Self::Everybodys | Self::All => None,
+        }
+    }
+}
+
+/// What the audit knows of rules.
 pub(super) struct RuleHistory {
     /// Made and never taken back.
-    pub(super) standing: Vec<RuleId>,
+    pub(super) standing: Vec<RuleMade>,
     /// Taken back: a row that says otherwise was put there from outside.
     pub(super) revoked: Vec<RuleId>,
 }
 
-/// The rules that were made and taken back, for one session (or none) and for all.
-pub(super) fn rule_history(
-    transaction: &Transaction<'_>,
-    session: Option<&SessionId>,
-) -> Result<RuleHistory, StoreError> {
-    let mut statement = transaction.prepare(
-        "SELECT act, rule FROM audit WHERE act IN ('rule-made', 'rule-revoked') AND rule IS NOT NULL
-            AND (session IS NULL OR session = ?1) ORDER BY seq",
-    )?;
-    let mut rows = statement.query([session.map(SessionId::as_str)])?;
+/// A rule as it was made.
+pub(super) struct RuleMade {
+    pub(super) id: RuleId,
+    /// The line that says so.
+    pub(super) seq: u64,
+    pub(super) tool: String,
+    /// Whether it refuses; so it is taken where the line does not say.
+    pub(super) is_refusal: bool,
+}
+
+/// The rules that were made and taken back.
+pub(super) fn rule_history(transaction: &Transaction<'_>, whose: &Whose) -> Result<RuleHistory, StoreError> {
+    let condition = whose.condition();
+    let mut statement = transaction.prepare(&format!(
+        "SELECT seq, act, rule, entry FROM audit WHERE act IN ('rule-made', 'rule-revoked') AND rule IS NOT NULL
+            AND {condition} ORDER BY seq"
+    ))?;
+    let mut rows = statement.query([whose.session()])?;
     let mut history = RuleHistory { standing: Vec::new(), revoked: Vec::new() };
     while let Some(row) = rows.next()? {
-        let rule = RuleId(row.get(1)?);
-        if row.get::<_, String>(0)? == "rule-made" {
-            history.standing.push(rule);
+        let id = RuleId(row.get(2)?);
+        if row.get::<_, String>(1)? == "rule-made" {
+            let entry: Option<AuditEntry> = serde_json::from_str(&row.get::<_, String>(3)?).ok();
+            let is_refusal = entry.as_ref().is_none_or(|entry| !entry.detail.starts_with("allow "));
+            let tool = entry.map(|entry| entry.tool).unwrap_or_default();
+            history.standing.push(RuleMade { id, seq: row.get::<_, i64>(0)?.unsigned_abs(), tool, is_refusal });
         } else {
-            history.standing.retain(|standing| *standing != rule);
-            history.revoked.push(rule);
+            history.standing.retain(|made| made.id != id);
+            history.revoked.push(id);
         }
     }
     Ok(history)
+}
+
+/// Whether every line is as Nod wrote it, and the end where Nod left it.
+pub(super) fn is_whole(transaction: &Transaction<'_>, seal: &SealKey) -> Result<bool, StoreError> {
+    let mut chain = Chain::default();
+    let mut statement = transaction.prepare("SELECT seq, entry, hash FROM audit ORDER BY seq")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (row, text) = line(row)?;
+        chain.take(&row, &text);
+    }
+    chain.close(head(transaction)?, seal);
+    Ok(chain.breaks.is_empty())
 }
 
 /// Whose rule this was when it was made (none: everybody's); `otherwise` when it never was.
@@ -312,12 +374,16 @@ fn lines(connection: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Ve
     let mut rows = statement.query(values)?;
     let mut lines = Vec::new();
     while let Some(row) = rows.next()? {
-        let text: String = row.get(1)?;
-        // A line that cannot be read is shown as such: it hides none of the others.
-        let entry = serde_json::from_str(&text).ok();
-        lines.push((AuditRow { seq: row.get::<_, i64>(0)?.unsigned_abs(), entry, hash: row.get(2)? }, text));
+        lines.push(line(row)?);
     }
     Ok(lines)
+}
+
+fn line(row: &Row<'_>) -> Result<(AuditRow, String), StoreError> {
+    let text: String = row.get(1)?;
+    // A line that cannot be read is shown as such: it hides none of the others.
+    let entry = serde_json::from_str(&text).ok();
+    Ok((AuditRow { seq: row.get::<_, i64>(0)?.unsigned_abs(), entry, hash: row.get(2)? }, text))
 }
 
 /// The walk along the lines.
@@ -350,7 +416,8 @@ impl Chain {
 
     fn close(&mut self, head: Option<Head>, seal: &SealKey) {
         match head {
-            None if self.lines == 0 => {}
+            // Whoever made the database wrote a first line: an empty audit was emptied.
+            None if self.lines == 0 => self.note(0, AuditBreakKind::Cut),
             None => self.note(self.seq, AuditBreakKind::Forged),
             Some(head) if head.seq > self.seq => self.note(self.seq, AuditBreakKind::Cut),
             Some(head) if head.hash != self.hash || head.seq != self.seq || !head.is_sealed(seal) => {

@@ -7,9 +7,10 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, CallRecord, CallStatus, MessageId, MessageStatus, UnixMs};
 
 use super::anchor::Anchor;
+use super::audit::Whose;
 use super::row::word;
 use super::seal::SealKey;
-use super::{StoreError, audit, call, link, message};
+use super::{StoreError, audit, call, link, message, rule};
 
 /// What was mended when a store was opened.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -20,6 +21,10 @@ pub struct Recovery {
     pub messages: Vec<MessageId>,
     /// Files and folders that others could read, and now cannot.
     pub repaired: Vec<PathBuf>,
+    /// Whether the audit did not end as it was left.
+    pub is_audit_mended: bool,
+    /// Rules that were changed, added or removed from outside.
+    pub changed_rules: usize,
 }
 
 /// Mends everything in one transaction, and looks whether the audit ends as it was left.
@@ -30,8 +35,11 @@ pub(super) fn recover(
     now: UnixMs,
 ) -> Result<Recovery, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut recovery = Recovery::default();
-    audit::open_chain(&transaction, seal, anchor, now)?;
+    let mut recovery = Recovery {
+        is_audit_mended: !audit::open_chain(&transaction, seal, anchor, now)?,
+        changed_rules: rule::examine(&transaction, seal, &Whose::All)?.broken.len(),
+        ..Recovery::default()
+    };
     for mut record in call::unfinished(&transaction)? {
         let may_have_acted = settle_call(&mut record, now);
         call::update(&transaction, &record)?;

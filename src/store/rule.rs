@@ -1,16 +1,18 @@
 //! What the person has allowed or refused, for a session or for all: rules, and files whose sensitive name was lifted.
 //!
 //! Every rule has a code over all its columns. One whose code does not fit, that cannot be read, that was taken back, or
-//! that is gone without having been taken back, was changed from outside: it is listed as such and decides nothing.
+//! that is gone without having been taken back, was changed from outside: it is listed as such, allows nothing, and refuses
+//! what it may have refused by the word of the audit.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{OptionalExtension as _, Row, Transaction, named_params, params};
 
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, Decider, RuleId, SessionId, UnixMs};
-use crate::policy::{Rule, RuleSet};
+use crate::policy::{BrokenRule, Meant, Rule, RuleEffect, RuleSet};
 
 use super::row::{json, parse, variant, word};
+use super::audit::{RuleHistory, Whose};
 use super::seal::SealKey;
 use super::{Store, StoreError, audit};
 
@@ -22,13 +24,13 @@ impl Store {
     /// The rules that hold in a session: its own, and those that hold in all; oldest first.
     pub async fn rules(&self, session: &SessionId) -> Result<RuleSet, StoreError> {
         let (session, seal) = (session.clone(), self.seal());
-        self.look(move |transaction| list(transaction, &seal, "session IS NULL OR session = ?1", Some(&session))).await
+        self.look(move |transaction| Ok(examine(transaction, &seal, &Whose::Of(session))?.into_set())).await
     }
 
     /// The rules that hold in all sessions, oldest first.
     pub async fn standing_rules(&self) -> Result<RuleSet, StoreError> {
         let seal = self.seal();
-        self.look(move |transaction| list(transaction, &seal, "session IS NULL AND ?1 IS NULL", None)).await
+        self.look(move |transaction| Ok(examine(transaction, &seal, &Whose::Everybodys)?.into_set())).await
     }
 
     /// Keeps a new rule, and in the audit that the person made it.
@@ -73,7 +75,8 @@ impl Store {
     pub async fn revoke_rule(&self, session: Option<&SessionId>, id: &RuleId) -> Result<(), StoreError> {
         let (session, id, seal, now) = (session.cloned(), id.clone(), self.seal(), self.now());
         self.guard(move |transaction| {
-            let is_standing = audit::rule_history(transaction, session.as_ref())?.standing.contains(&id);
+            let whose = session.clone().map_or(Whose::Everybodys, Whose::Of);
+            let is_standing = audit::rule_history(transaction, &whose)?.standing.iter().any(|made| made.id == id);
             let removed = transaction.execute("DELETE FROM rule WHERE id = ?1", [id.as_str()])?;
             if removed == 0 && !is_standing {
                 return Ok(());
@@ -146,29 +149,59 @@ fn about(entry: AuditEntry, rule: &RuleId, session: Option<SessionId>) -> AuditE
     AuditEntry { rule: Some(rule.clone()), session, decider: Some(Decider::Person), ..entry }
 }
 
-fn list(
+/// Rules held against their codes and the audit.
+#[derive(Default)]
+pub(super) struct Examined {
+    intact: Vec<Rule>,
+    /// With the number of the audit's line that says that it was made; none for what Nod never made.
+    pub(super) broken: Vec<(BrokenRule, Option<u64>)>,
+}
+
+impl Examined {
+    fn into_set(self) -> RuleSet {
+        RuleSet { intact: self.intact, broken: self.broken.into_iter().map(|(rule, _)| rule).collect() }
+    }
+}
+
+/// Examines the rules of a session, those of everybody, or all that there are.
+pub(super) fn examine(
     transaction: &Transaction<'_>,
     seal: &SealKey,
-    which: &str,
-    session: Option<&SessionId>,
-) -> Result<RuleSet, StoreError> {
-    let history = audit::rule_history(transaction, session)?;
-    let mut statement = transaction.prepare(&format!("SELECT {COLUMNS} FROM rule WHERE {which} ORDER BY row"))?;
-    let mut rows = statement.query([session.map(SessionId::as_str)])?;
-    let mut set = RuleSet::default();
-    let mut missing = history.standing;
+    whose: &Whose,
+) -> Result<Examined, StoreError> {
+    let RuleHistory { standing: mut missing, revoked } = audit::rule_history(transaction, whose)?;
+    let condition = whose.condition();
+    let mut statement = transaction.prepare(&format!("SELECT {COLUMNS} FROM rule WHERE {condition} ORDER BY row"))?;
+    let mut rows = statement.query([whose.session()])?;
+    let mut examined = Examined::default();
+    let mut strange = Vec::new();
     while let Some(row) = rows.next()? {
         let (columns, code) = Columns::read(row)?;
         let id = RuleId(columns.id.clone());
-        let was_made = missing.iter().position(|standing| *standing == id).map(|at| missing.remove(at)).is_some();
-        let is_ours = was_made && !history.revoked.contains(&id) && columns.is_sealed(seal, &code);
+        let made = missing.iter().position(|made| made.id == id).map(|at| missing.remove(at));
+        let is_ours = made.is_some() && !revoked.contains(&id) && columns.is_sealed(seal, &code);
         match columns.rule().filter(|_| is_ours) {
-            Some(rule) => set.intact.push(rule),
-            None => set.broken.push(id),
+            Some(rule) => examined.intact.push(rule),
+            None => strange.push((id, made, columns.claim())),
         }
     }
-    set.broken.extend(missing);
-    Ok(set)
+    strange.extend(missing.into_iter().map(|made| (made.id.clone(), Some(made), Meant::AnyRefusal)));
+    // What a rule was says the audit; where that was changed too, nobody knows. Asked only where something is wrong.
+    let is_trusted = !strange.is_empty() && audit::is_whole(transaction, seal)?;
+    for (id, made, claim) in strange {
+        let line = made.as_ref().map(|made| made.seq);
+        let meant = match made {
+            _ if !is_trusted => Meant::AnyRefusal,
+            Some(made) if made.is_refusal => Meant::Refusal { tool: made.tool },
+            Some(_) => Meant::NoRefusal,
+            // It was taken back, and somebody has put it there again.
+            None if revoked.contains(&id) => Meant::NoRefusal,
+            // Whoever added it may only make things stricter.
+            None => claim,
+        };
+        examined.broken.push((BrokenRule { id, meant }, line));
+    }
+    Ok(examined)
 }
 
 /// A rule as its row holds it.
@@ -220,6 +253,15 @@ impl Columns {
             created_at: UnixMs(self.created_at),
             hits: self.hits.unsigned_abs(),
         })
+    }
+
+    /// What the row itself says, which nobody vouches for: where that is no rule, it may have refused anything.
+    fn claim(&self) -> Meant {
+        match self.rule() {
+            Some(Rule { effect: RuleEffect::Allow, .. }) => Meant::NoRefusal,
+            Some(Rule { effect: RuleEffect::Deny, scope, .. }) => Meant::Refusal { tool: scope.tool().to_owned() },
+            None => Meant::AnyRefusal,
+        }
     }
 
     fn code(&self, seal: &SealKey) -> Result<String, StoreError> {

@@ -3,7 +3,7 @@
 use egui_kittest::kittest::Queryable as _;
 use nod::app::{Intent, SettingsPage};
 use nod::ir::{RuleId, SessionId};
-use nod::policy::{RuleEffect, RuleScope, RuleSet};
+use nod::policy::{BrokenRule, Meant, RuleEffect, RuleScope, RuleSet};
 use nod::port::{Command, Event, Settings};
 
 use crate::support::{Stage, rule};
@@ -34,7 +34,7 @@ fn a_refusal_is_made_in_the_panel() {
 fn a_rule_that_was_changed_from_outside_is_named_as_such_and_can_be_removed() {
     let mut stage = Stage::open();
     let changed = RuleId::new("rule_1");
-    let rules = RuleSet { intact: vec![rule()], broken: vec![changed.clone()] };
+    let rules = RuleSet { intact: vec![rule()], broken: vec![BrokenRule { id: changed.clone(), meant: Meant::NoRefusal }] };
     stage.tell(Event::RulesChanged { session: Some(SessionId::new("s")), rules });
     panel(&mut stage);
     assert!(stage.harness.query_by_label_contains("was changed from outside").is_some());

@@ -459,3 +459,21 @@ fn an_older_copy_of_the_database_that_is_put_back_is_noticed() {
     std::fs::remove_file(desk.data.path().join("audit.anchor")).unwrap();
     assert_eq!(check(desk.data.path()).breaks, []);
 }
+
+#[test]
+fn a_record_that_was_emptied_is_not_whole_with_and_without_its_anchor() {
+    for anchor_too in [false, true] {
+        let mut desk = recorded();
+        let anchor = desk.data.path().join("audit.anchor");
+        assert_eq!(check(desk.data.path()).breaks, [], "the control: untouched, it is whole");
+        tamper(&desk, "DELETE FROM audit; DELETE FROM audit_head");
+        if anchor_too {
+            std::fs::remove_file(&anchor).unwrap();
+        }
+        assert_eq!(check(desk.data.path()).breaks, [AuditBreak { seq: 0, kind: AuditBreakKind::Cut }]);
+        // The next start says so, and so does every look from then on.
+        desk.start_engine();
+        desk.until(|event| matches!(event, Event::Notice { key: "notice-audit-changed", .. }));
+        assert_eq!(kinds(&check(desk.data.path())), [AuditBreakKind::Mended]);
+    }
+}

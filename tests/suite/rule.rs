@@ -1,8 +1,8 @@
 //! Rules: made from a question and by hand, counted, taken back; and worth nothing once something else than Nod wrote them.
 #![expect(clippy::disallowed_methods, reason = "the database is changed from outside")]
 
-use nod::ir::{AuditAct, AuditFilter, CallStatus, ConfirmMode, Decider, RuleId, SessionId};
-use nod::policy::{AskReason, RuleEffect, RuleScope};
+use nod::ir::{AuditAct, AuditBreakKind, AuditFilter, CallStatus, ConfirmMode, Decider, RuleId, SessionId};
+use nod::policy::{AskReason, BrokenRule, Meant, RuleEffect, RuleScope};
 use nod::port::{Answer, Command, Event, TurnOutcome};
 use nod::provider::scripted::Step;
 use nod::store::Store;
@@ -197,40 +197,112 @@ fn a_rule_that_was_changed_from_outside_is_not_used_and_shown_as_such() {
         let opened = desk.until(|event| matches!(event, Event::SessionOpened { .. }));
         let Event::SessionOpened { rules, .. } = opened else { unreachable!() };
         assert_eq!((rules.intact.len(), rules.broken.len()), (0, 1), "{name}");
+        assert_eq!(rules.broken[0].meant, Meant::NoRefusal, "{name}: the record knows that it was an allowance");
         assert_eq!(outcome(&mut desk), ASKED, "{name}");
         // Taken away by the person, it is gone.
-        let (session, rule) = (Some(desk.session.clone()), rules.broken[0].clone());
+        let (session, rule) = (Some(desk.session.clone()), rules.broken[0].id.clone());
         desk.send(Command::RevokeRule { session, rule });
         desk.until(|event| matches!(event, Event::RulesChanged { rules, .. } if rules.is_empty()));
     }
 }
 
+/// What is said when the engine starts.
+fn notices(desk: &Desk) -> Vec<&'static str> {
+    let of_event = |event: &Event| match event {
+        Event::Notice { key, .. } => Some(*key),
+        _ => None,
+    };
+    desk.seen.iter().filter_map(of_event).collect()
+}
+
+/// What the examination of the record says, as `nod audit --verify` does.
+fn breaks(desk: &Desk) -> Vec<AuditBreakKind> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let store = Store::open_read_only(desk.data.path(), nod::engine::system_clock()).unwrap();
+    let mut kinds: Vec<_> =
+        runtime.block_on(store.check_audit()).unwrap().breaks.into_iter().map(|found| found.kind).collect();
+    kinds.dedup();
+    kinds
+}
+
 #[test]
-fn a_refusal_that_was_changed_or_removed_from_outside_opens_nothing() {
-    for (name, sql) in [
-        ("turned into an allowance", "UPDATE rule SET effect = 'allow'"),
-        ("removed", "DELETE FROM rule"),
+fn a_refusal_that_was_changed_or_removed_from_outside_goes_on_refusing_and_is_told() {
+    use AuditBreakKind::{RuleAdded, RuleChanged};
+    for (name, sql, told) in [
+        ("turned into an allowance", "UPDATE rule SET effect = 'allow'", vec![RuleChanged]),
+        ("with nothing in it", "UPDATE rule SET scope = '{}'", vec![RuleChanged]),
+        ("of something else", "UPDATE rule SET scope = replace(scope, 'read_file', 'write_file')", vec![RuleChanged]),
+        ("removed", "DELETE FROM rule", vec![RuleChanged]),
+        ("removed with all that refuses", "DELETE FROM rule WHERE effect = 'deny'", vec![RuleChanged]),
+        ("under another name", "UPDATE rule SET id = 'rule_other', effect = 'allow'", vec![RuleAdded, RuleChanged]),
         (
             "moved to another chat",
             "INSERT INTO session (id, title, provider, model, thinking, mode, folders, pinned, draft, created_at, updated_at) \
           SELECT 'other', title, provider, model, thinking, mode, folders, pinned, draft, created_at, updated_at FROM session \
           LIMIT 1; UPDATE rule SET session = 'other'",
+            vec![RuleChanged],
         ),
     ] {
-        let mut desk = kept(vec![read("a.txt"), read("a.txt"), read("a.txt")]);
+        let mut desk = kept(vec![read("a.txt"), read("a.txt"), write("b.txt"), read("a.txt")]);
         desk.write("a.txt", "text");
         let session = desk.session.clone();
         desk.send(Command::SetMode { session: session.clone(), mode: ConfirmMode::Automatic });
-        make(&mut desk, Some(session), RuleEffect::Deny, tool_anywhere("read_file"));
+        make(&mut desk, Some(session.clone()), RuleEffect::Deny, tool_anywhere("read_file"));
         assert_eq!(outcome(&mut desk), REFUSED, "{name}");
+        assert_eq!((notices(&desk), breaks(&desk)), (vec![], vec![]), "{name}");
         change_from_outside(&mut desk, sql);
-        desk.opened();
-        desk.say("read");
+        let opened = desk.until(|event| matches!(event, Event::SessionOpened { .. }));
+        let Event::SessionOpened { rules, .. } = opened else { unreachable!() };
+        assert_eq!(notices(&desk), ["notice-rules-changed"], "{name}");
+        assert_eq!(breaks(&desk), told, "{name}");
+        assert_eq!(outcome(&mut desk), REFUSED, "{name}");
+        // What it never meant is only asked, and no rule is made meanwhile.
+        desk.say("write");
         let asked = desk.asked();
         assert_eq!(asked.reasons, [AskReason::ChangedRule], "{name}");
         assert!(asked.rule_proposals.is_empty(), "{name}: no rule is made while one is broken");
         desk.answer(&asked, Answer::Deny { reason: String::new() });
         desk.turn_end();
+        // Once the person has looked and taken it away, it is gone: which also shows that it was it alone that refused.
+        for BrokenRule { id, .. } in rules.broken {
+            desk.send(Command::RevokeRule { session: Some(session.clone()), rule: id });
+        }
+        desk.until(|event| matches!(event, Event::RulesChanged { rules, .. } if rules.is_empty()));
+        assert_eq!(outcome(&mut desk), (CallStatus::Succeeded, Some(Decider::Mode), false), "{name}");
+    }
+}
+
+#[test]
+fn where_the_record_was_changed_too_a_changed_rule_refuses_everything_and_both_are_told() {
+    let made = "(SELECT seq FROM audit WHERE act = 'rule-made')";
+    let unlocked = "DROP TRIGGER audit_is_never_changed; DROP TRIGGER audit_is_never_deleted;";
+    for (name, sql, refuses) in [
+        (
+            "the line says that it allowed",
+            format!("UPDATE audit SET entry = replace(entry, '\"deny ', '\"allow ') WHERE seq = {made}; DELETE FROM rule"),
+            true,
+        ),
+        (
+            "the line speaks of another tool",
+            format!("UPDATE audit SET entry = replace(entry, 'read_file', 'x') WHERE seq = {made}; UPDATE rule SET effect = 'allow'"),
+            true,
+        ),
+        // Nothing is left that knows of the rule: that the record was changed is told.
+        ("the line is gone", format!("DELETE FROM audit WHERE seq = {made}; DELETE FROM rule"), false),
+    ] {
+        let mut desk = kept(vec![read("a.txt"), read("a.txt"), write("b.txt")]);
+        desk.write("a.txt", "text");
+        let session = desk.session.clone();
+        desk.send(Command::SetMode { session: session.clone(), mode: ConfirmMode::Automatic });
+        make(&mut desk, Some(session), RuleEffect::Deny, tool_anywhere("read_file"));
+        assert_eq!(outcome(&mut desk), REFUSED, "{name}");
+        change_from_outside(&mut desk, &format!("{unlocked} {sql}"));
+        desk.until(|event| matches!(event, Event::Notice { key: "notice-audit-changed", .. }));
+        if refuses {
+            assert_eq!(outcome(&mut desk), REFUSED, "{name}");
+            assert_eq!(outcome(&mut desk), REFUSED, "{name}: everything");
+        }
+        assert!(!breaks(&desk).is_empty(), "{name}");
     }
 }
 
@@ -276,12 +348,10 @@ fn words_that_this_version_does_not_know_ask_and_refuse() {
 }
 
 #[test]
-fn an_upgrade_drops_allowances_that_have_no_code_and_keeps_what_may_be_a_refusal_as_a_question() {
+fn an_upgrade_drops_allowances_that_have_no_code_and_keeps_what_may_be_a_refusal() {
     let place = tempfile::tempdir().unwrap();
     let data_dir = place.path().canonicalize().unwrap();
-    drop(Store::open(&data_dir, nod::engine::system_clock()).unwrap());
-    // The database as the version before wrote it.
-    std::fs::remove_file(data_dir.join("nod.db")).unwrap();
+    // The database as the version before wrote it, with no key and no record beside it.
     let old = Connection::open(data_dir.join("nod.db")).unwrap();
     old.execute_batch(include_str!("../../src/store/migration/1.sql")).unwrap();
     old.execute_batch(
@@ -296,7 +366,13 @@ fn an_upgrade_drops_allowances_that_have_no_code_and_keeps_what_may_be_a_refusal
     let store = Store::open(&data_dir, nod::engine::system_clock()).unwrap().store;
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let rules = runtime.block_on(store.rules(&SessionId::new("s"))).unwrap();
-    assert_eq!((rules.intact.len(), rules.broken), (0, vec![RuleId::new("d"), RuleId::new("n")]));
+    let broken = |id: &str, meant| BrokenRule { id: RuleId::new(id), meant };
+    let refusal = Meant::Refusal { tool: "read_file".to_owned() };
+    assert_eq!(
+        (rules.intact.len(), rules.broken),
+        (0, vec![broken("d", refusal), broken("n", Meant::AnyRefusal)]),
+        "what may be a refusal is one"
+    );
 }
 
 #[test]

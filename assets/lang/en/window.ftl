@@ -177,7 +177,7 @@ panel-rule-by-settings = { $hits ->
    *[other] made in the settings · decided { $hits } calls
 }
 panel-rule-broken = This rule was changed from outside.
-panel-rule-broken-detail = Nod did not write it like this, so it decides nothing. As it may have been a refusal, every call is asked until you remove it.
+panel-rule-broken-detail = Nod did not write it like this, so it allows nothing. If it was a refusal, everything of its tool is refused; and every other call is asked, until you remove it.
 panel-remove-broken = Remove
 panel-remove-broken-name = Remove the changed rule { $rule }
 panel-standing-rules = { $count ->

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use crate::ir::{ConfirmMode, RiskLevel, SessionId, UnixMs};
 use crate::policy::{
-    CommandJudgement, Origin, PathPlace, Platform, RelPath, Rule, RuleMaker, RuleScope, Surroundings, TargetFacts,
+    BrokenRule, CommandJudgement, Meant, Origin, PathPlace, Platform, RelPath, Rule, RuleMaker, RuleScope, Surroundings, TargetFacts,
     TargetKind, judge_command,
 };
 
@@ -326,11 +326,31 @@ fn a_rule_says_which_it_was() {
     );
 }
 
+fn broken(meant: Meant) -> BrokenRule {
+    BrokenRule { id: RuleId::new("changed"), meant }
+}
+
+#[test]
+fn a_refusal_that_was_changed_from_outside_refuses_all_that_it_may_have_meant() {
+    let write = facts(Access::Write, ConfirmMode::Automatic, inside("a.md"));
+    let lost = |meant| RuleSet { broken: vec![broken(meant)], ..RuleSet::default() };
+    for (meant, expected) in [
+        (Meant::NoRefusal, "ask ChangedRule"),
+        (Meant::Refusal { tool: "read_file".to_owned() }, "ask ChangedRule"),
+        (Meant::Refusal { tool: "write_file".to_owned() }, "CONFIRMATION_REJECTED Rule"),
+        (Meant::AnyRefusal, "CONFIRMATION_REJECTED Rule"),
+    ] {
+        assert_eq!(short(&decide(&write, &lost(meant.clone()))), expected, "{meant:?}");
+    }
+    // The control: with the rule gone and nothing left of it, the call goes through.
+    assert_eq!(short(&decide(&write, &RuleSet::default())), "allow mode");
+}
+
 #[test]
 fn a_rule_that_was_changed_from_outside_decides_nothing_and_lets_nothing_through() {
     let doubtful = RuleSet {
         intact: ["read_file", "write_file"].map(|tool| everywhere(RuleEffect::Allow, tool)).to_vec(),
-        broken: vec![RuleId::new("changed")],
+        broken: vec![broken(Meant::NoRefusal)],
     };
     for mode in MODES {
         for (access, expected) in [

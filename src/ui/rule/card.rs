@@ -4,7 +4,7 @@ use egui::{Align, CornerRadius, Frame, Label, Layout, Margin, Ui, vec2};
 
 use crate::ir::RuleId;
 use crate::lang::Arg;
-use crate::policy::{Rule, RuleEffect, RuleMaker, RuleSet};
+use crate::policy::{BrokenRule, Rule, RuleEffect, RuleMaker, RuleSet};
 use crate::ui::panel::composer;
 use crate::ui::scene::Scene;
 use crate::ui::sentence;
@@ -14,7 +14,7 @@ use crate::ui::widget::Button;
 /// Draws the rules that fit, broken ones first; gives the one that is taken back.
 pub fn list(ui: &mut Ui, scene: &Scene<'_>, rules: &RuleSet, fits: impl Fn(&Rule) -> bool) -> Option<RuleId> {
     let mut revoked = None;
-    for id in &rules.broken {
+    for BrokenRule { id, .. } in &rules.broken {
         if broken(ui, scene, id) {
             revoked = Some(id.clone());
         }
