@@ -11,8 +11,8 @@ use rusqlite::{OptionalExtension as _, Row, Transaction, named_params, params};
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, Decider, RuleId, SessionId, UnixMs};
 use crate::policy::{BrokenRule, Meant, Rule, RuleEffect, RuleSet};
 
-use super::row::{json, parse, variant, word};
 use super::audit::{RuleHistory, Whose};
+use super::row::{json, parse, variant, word};
 use super::seal::SealKey;
 use super::{Store, StoreError, audit};
 
@@ -164,11 +164,7 @@ impl Examined {
 }
 
 /// Examines the rules of a session, those of everybody, or all that there are.
-pub(super) fn examine(
-    transaction: &Transaction<'_>,
-    seal: &SealKey,
-    whose: &Whose,
-) -> Result<Examined, StoreError> {
+pub(super) fn examine(transaction: &Transaction<'_>, seal: &SealKey, whose: &Whose) -> Result<Examined, StoreError> {
     let RuleHistory { standing: mut missing, revoked } = audit::rule_history(transaction, whose)?;
     let condition = whose.condition();
     let mut statement = transaction.prepare(&format!("SELECT {COLUMNS} FROM rule WHERE {condition} ORDER BY row"))?;

@@ -34,7 +34,8 @@ fn a_refusal_is_made_in_the_panel() {
 fn a_rule_that_was_changed_from_outside_is_named_as_such_and_can_be_removed() {
     let mut stage = Stage::open();
     let changed = RuleId::new("rule_1");
-    let rules = RuleSet { intact: vec![rule()], broken: vec![BrokenRule { id: changed.clone(), meant: Meant::NoRefusal }] };
+    let rules =
+        RuleSet { intact: vec![rule()], broken: vec![BrokenRule { id: changed.clone(), meant: Meant::NoRefusal }] };
     stage.tell(Event::RulesChanged { session: Some(SessionId::new("s")), rules });
     panel(&mut stage);
     assert!(stage.harness.query_by_label_contains("was changed from outside").is_some());

@@ -279,12 +279,16 @@ fn where_the_record_was_changed_too_a_changed_rule_refuses_everything_and_both_a
     for (name, sql, refuses) in [
         (
             "the line says that it allowed",
-            format!("UPDATE audit SET entry = replace(entry, '\"deny ', '\"allow ') WHERE seq = {made}; DELETE FROM rule"),
+            format!(
+                "UPDATE audit SET entry = replace(entry, '\"deny ', '\"allow ') WHERE seq = {made}; DELETE FROM rule"
+            ),
             true,
         ),
         (
             "the line speaks of another tool",
-            format!("UPDATE audit SET entry = replace(entry, 'read_file', 'x') WHERE seq = {made}; UPDATE rule SET effect = 'allow'"),
+            format!(
+                "UPDATE audit SET entry = replace(entry, 'read_file', 'x') WHERE seq = {made}; UPDATE rule SET effect = 'allow'"
+            ),
             true,
         ),
         // Nothing is left that knows of the rule: that the record was changed is told.

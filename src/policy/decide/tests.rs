@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use crate::ir::{ConfirmMode, RiskLevel, SessionId, UnixMs};
 use crate::policy::{
-    BrokenRule, CommandJudgement, Meant, Origin, PathPlace, Platform, RelPath, Rule, RuleMaker, RuleScope, Surroundings, TargetFacts,
-    TargetKind, judge_command,
+    BrokenRule, CommandJudgement, Meant, Origin, PathPlace, Platform, RelPath, Rule, RuleMaker, RuleScope,
+    Surroundings, TargetFacts, TargetKind, judge_command,
 };
 
 use super::*;
