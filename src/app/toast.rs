@@ -1,6 +1,6 @@
 //! Short messages that need no answer.
 
-use crate::ir::UnixMs;
+use crate::ir::{Error, UnixMs};
 
 use super::Intent;
 
@@ -26,6 +26,8 @@ pub struct Toast {
     pub args: Vec<(&'static str, String)>,
     /// An error's own words.
     pub detail: String,
+    /// What went wrong, to be said in the window's language.
+    pub error: Option<Error>,
     pub action: Option<ToastAction>,
     /// When it goes.
     pub until: UnixMs,
@@ -64,7 +66,29 @@ impl Toasts {
         now: UnixMs,
     ) {
         let lasts = if action.is_some() { SHOWN_LONG_MS } else { SHOWN_MS };
-        self.push(Toast { id: 0, tone, key, args, detail: String::new(), action, until: UnixMs(now.0 + lasts) });
+        self.push(Toast {
+            id: 0,
+            tone,
+            key,
+            args,
+            detail: String::new(),
+            error: None,
+            action,
+            until: UnixMs(now.0 + lasts),
+        });
+    }
+
+    /// Shows a message with what was the reason.
+    pub fn say_why(
+        &mut self,
+        tone: Tone,
+        key: &'static str,
+        args: Vec<(&'static str, String)>,
+        error: Error,
+        now: UnixMs,
+    ) {
+        let until = UnixMs(now.0 + SHOWN_LONG_MS);
+        self.push(Toast { id: 0, tone, key, args, detail: String::new(), error: Some(error), action: None, until });
     }
 
     /// Shows a message until it is dismissed.
@@ -75,6 +99,7 @@ impl Toasts {
             key,
             args: Vec::new(),
             detail: String::new(),
+            error: None,
             action: None,
             until: UnixMs(i64::MAX),
         });
@@ -83,7 +108,7 @@ impl Toasts {
     /// Shows an error with its own words.
     pub fn fault(&mut self, key: &'static str, args: Vec<(&'static str, String)>, detail: String, now: UnixMs) {
         let until = UnixMs(now.0 + SHOWN_LONG_MS);
-        self.push(Toast { id: 0, tone: Tone::Bad, key, args, detail, action: None, until });
+        self.push(Toast { id: 0, tone: Tone::Bad, key, args, detail, error: None, action: None, until });
     }
 
     fn push(&mut self, mut toast: Toast) {

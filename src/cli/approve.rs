@@ -4,12 +4,18 @@
 use crate::engine::Handle;
 use crate::ir::{Access, CommandPreview, Decider, DiffTag, Preview, Tier};
 use crate::lang::Arg;
-use crate::policy::{self, AskReason};
+use crate::policy::{AskReason, one_line, one_line_name};
 use crate::port::{Answer, Command, ConfirmRequest};
 
 use super::args::Approve;
 use super::console::Console;
 use super::exec::send;
+
+/// Characters of a name in a line of the program's, of the target in the last line, and of a fact: a path of the longest
+/// kind is whole.
+const LONGEST_NAME: usize = 80;
+const LONGEST_TARGET: usize = 120;
+const LONGEST_FACT: usize = 4_200;
 
 /// Answers a question, or leaves it to the window when that is where the person is.
 pub(super) fn answer(
@@ -39,9 +45,9 @@ fn ask(request: &ConfirmRequest, engine: &Handle, console: &mut Console) -> Opti
         return Some((Answer::Deny { reason: String::new() }, Decider::Timeout));
     }
     show(request, console);
-    let may_tick_network = matches!(&request.preview, Preview::Command(command) if command.tier.is_confined());
-    let question = if may_tick_network { "cli-ask-question-command" } else { "cli-ask-question" };
-    let question = console.say(question, &[]);
+    // The facts may have scrolled away behind a long preview: what is asked stands in the last line again.
+    let question = question(request, console);
+    let may_tick_network = may_tick_network(request);
     console.forget_what_was_typed();
     loop {
         let is_open = || engine.is_asked(&request.id);
@@ -62,48 +68,105 @@ fn ask(request: &ConfirmRequest, engine: &Handle, console: &mut Console) -> Opti
     }
 }
 
-fn show(request: &ConfirmRequest, console: &mut Console) {
-    let heading = console.say(
-        "cli-ask-heading",
-        &[("tool", Arg::from(request.call.name.as_str())), ("target", Arg::from(request.target.as_str()))],
-    );
-    console.problem(&heading);
-    if let Some(link) = &request.via_link {
-        let text = console.say("cli-ask-link", &[("link", Arg::from(link.as_str()))]);
-        console.problem(&format!("  {text}"));
-    }
-    let state = state_keys(request).map(|key| console.say(key, &[])).join(" · ");
-    console.problem(&format!("  {state}"));
-    if !request.model.is_empty() {
-        let by = [("model", Arg::from(request.model.as_str())), ("title", Arg::from(request.session_title.as_str()))];
-        let text = console.say("confirm-by", &by);
-        console.problem(&format!("  {text}"));
-    }
-    if let Some(server) = &request.server {
-        let text = console.say("confirm-server", &[("server", Arg::from(server.as_str()))]);
-        console.problem(&format!("  {text}"));
-    }
-    if request.is_asked_anew {
-        let text = console.say("confirm-asked-anew", &[]);
-        console.problem(&format!("! {text}"));
-    }
-    for reason in &request.reasons {
-        if let Some(key) = reason_key(reason) {
-            let text = match reason {
-                AskReason::SuspiciousName { part } => console.say(key, &[("part", Arg::from(part.as_str()))]),
-                _ => console.say(key, &[]),
-            };
-            console.problem(&format!("! {text}"));
-        }
-    }
-    show_preview(&request.preview, console);
-    if !request.model_words.trim().is_empty() {
-        let text = console.say("confirm-model-says", &[("words", Arg::from(request.model_words.trim()))]);
-        console.problem(&format!("  {text}"));
+fn may_tick_network(request: &ConfirmRequest) -> bool {
+    matches!(&request.preview, Preview::Command(command) if command.tier.is_confined())
+}
+
+/// The last line: tool, target and the answers.
+fn question(request: &ConfirmRequest, console: &Console) -> String {
+    let key = match &request.preview {
+        Preview::Command(_) if may_tick_network(request) => "cli-ask-question-network",
+        Preview::Command(_) => "cli-ask-question-command",
+        Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. } => "cli-ask-question",
+    };
+    let tool = one_line_name(&request.call.name, LONGEST_NAME);
+    let target = one_line_name(target(request), LONGEST_TARGET);
+    console.say(key, &[("tool", Arg::Text(tool)), ("target", Arg::Text(target))])
+}
+
+/// What it works on: of a command the folder, as the command itself is shown line by line.
+fn target(request: &ConfirmRequest) -> &str {
+    match &request.preview {
+        Preview::Command(command) => &command.cwd,
+        Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. } => &request.target,
     }
 }
 
-fn state_keys(request: &ConfirmRequest) -> [&'static str; 2] {
+/// The model's words first, apart: nothing of what the program says is above or below a line that they made.
+fn show(request: &ConfirmRequest, console: &mut Console) {
+    show_words(request, console);
+    let tool = one_line_name(&request.call.name, LONGEST_NAME);
+    let heading = console.say("cli-ask-heading", &[("tool", Arg::Text(tool)), ("target", named(target(request)))]);
+    console.problem(&heading);
+    if let Some(folder) = request.folder.as_deref().filter(|_| request.access != Access::Execute) {
+        fact("cli-ask-folder", &[("folder", named(folder))], console);
+    }
+    if let Some(link) = &request.via_link {
+        fact("cli-ask-link", &[("link", named(link))], console);
+    }
+    let state = state_keys(request).map(|key| console.say(key, &[])).join(" · ");
+    console.problem(&format!("  {state}"));
+    if let Some(content) = &request.content {
+        let words = [("bytes", Arg::from(content.bytes.to_string())), ("hash", Arg::from(content.sha256.as_str()))];
+        fact("confirm-content", &words, console);
+    }
+    if !request.model.is_empty() {
+        let model = Arg::Text(one_line(&request.model, LONGEST_NAME));
+        let title = Arg::Text(one_line(&request.session_title, LONGEST_NAME));
+        fact("confirm-by", &[("model", model), ("title", title)], console);
+    }
+    if let Some(server) = &request.server {
+        fact("confirm-server", &[("server", named(server))], console);
+    }
+    if let Some(expires_at) = request.expires_at {
+        let seconds = i64::try_from(expires_at.since(request.asked_at).div_ceil(1000)).unwrap_or(i64::MAX);
+        fact("cli-ask-expires", &[("seconds", Arg::Number(seconds))], console);
+    }
+    if request.is_asked_anew {
+        warn("confirm-asked-anew", &[], console);
+    }
+    for reason in &request.reasons {
+        if let Some(key) = reason_key(reason) {
+            match reason {
+                AskReason::SuspiciousName { part } => {
+                    warn(key, &[("part", Arg::Text(one_line_name(part, LONGEST_NAME)))], console);
+                }
+                _ => warn(key, &[], console),
+            }
+        }
+    }
+    show_preview(request, console);
+}
+
+/// A path, a command or an address in a fact.
+fn named(text: &str) -> Arg<'_> {
+    Arg::Text(one_line_name(text, LONGEST_FACT))
+}
+
+fn fact(key: &str, args: &[(&str, Arg<'_>)], console: &mut Console) {
+    let text = console.say(key, args);
+    console.problem(&format!("  {text}"));
+}
+
+fn warn(key: &str, args: &[(&str, Arg<'_>)], console: &mut Console) {
+    let text = console.say(key, args);
+    console.problem(&format!("! {text}"));
+}
+
+fn show_words(request: &ConfirmRequest, console: &mut Console) {
+    let words = request.model_words.trim();
+    if words.is_empty() {
+        return;
+    }
+    let heading = console.say("cli-ask-words", &[]);
+    console.problem(&heading);
+    let left_out = console.quote(words);
+    if left_out > 0 {
+        fact("cli-ask-words-cut", &[("count", Arg::from(left_out))], console);
+    }
+}
+
+fn state_keys(request: &ConfirmRequest) -> [&'static str; 3] {
     let there = match (request.exists, request.unchanged_since_read) {
         (false, _) => "confirm-new",
         (true, Some(true)) => "confirm-unchanged",
@@ -115,7 +178,7 @@ fn state_keys(request: &ConfirmRequest) -> [&'static str; 2] {
         (Access::Read | Access::Write | Access::Execute, true) => "confirm-undoable",
         (_, false) => "confirm-not-undoable",
     };
-    [there, back]
+    [there, back, request.risk.text_key()]
 }
 
 fn reason_key(reason: &AskReason) -> Option<&'static str> {
@@ -135,50 +198,49 @@ fn reason_key(reason: &AskReason) -> Option<&'static str> {
     }
 }
 
-fn show_preview(preview: &Preview, console: &mut Console) {
-    match preview {
-        Preview::Nothing => {}
-        Preview::NewFile { content } if content.is_empty() => {
-            let text = console.say("cli-ask-empty-file", &[]);
-            console.problem(&format!("  {text}"));
+fn show_preview(request: &ConfirmRequest, console: &mut Console) {
+    match &request.preview {
+        // Nothing would change: what was asked for is all there is to read.
+        Preview::Nothing => {
+            let arguments = request.call.args.to_string();
+            fact("cli-ask-arguments", &[("arguments", named(&arguments))], console);
         }
+        Preview::NewFile { content } if content.is_empty() => fact("confirm-empty-file", &[], console),
         Preview::NewFile { content } => {
             for line in content.split_inclusive('\n') {
-                console.problem(&format!("  + {}", visible(line)));
+                console.text_problem("  + ", line);
             }
         }
-        Preview::Diff { lines, added: 0, removed: 0 } if lines.is_empty() => {
-            let text = console.say("cli-ask-no-change", &[]);
-            console.problem(&format!("  {text}"));
-        }
+        Preview::Diff { lines, added: 0, removed: 0 } if lines.is_empty() => fact("confirm-no-change", &[], console),
         Preview::Diff { lines, .. } => {
             for line in lines {
                 let sign = match line.tag {
-                    DiffTag::Context => ' ',
-                    DiffTag::Added => '+',
-                    DiffTag::Removed => '-',
-                    DiffTag::Gap => '…',
+                    DiffTag::Context => "    ",
+                    DiffTag::Added => "  + ",
+                    DiffTag::Removed => "  - ",
+                    DiffTag::Gap => "  … ",
                 };
-                console.problem(&format!("  {sign} {}", visible(&line.text)));
+                console.text_problem(sign, &line.text);
             }
         }
         Preview::Tree { entries, count, bytes, at_least } => {
             for entry in entries {
                 let slash = if entry.is_folder { "/" } else { "" };
-                console.problem(&format!("  - {}{slash}", entry.path));
+                console.problem(&format!("  - {}{slash}", one_line_name(&entry.path, LONGEST_FACT)));
             }
             let key = if *at_least { "cli-ask-tree-at-least" } else { "cli-ask-tree" };
             let count = i64::try_from(*count).unwrap_or(i64::MAX);
-            let args = [("count", Arg::Number(count)), ("bytes", Arg::from(bytes.to_string()))];
-            let text = console.say(key, &args);
-            console.problem(&format!("  {text}"));
+            fact(key, &[("count", Arg::Number(count)), ("bytes", Arg::from(bytes.to_string()))], console);
         }
         Preview::Command(command) => {
             for (number, line) in command.command.split('\n').enumerate() {
-                console.problem(&format!("  {:>3} {}", number + 1, visible(line)));
+                console.text_problem(&format!("  {:>3} ", number + 1), line);
             }
-            let text = console.say("cli-ask-cwd", &[("cwd", Arg::from(command.cwd.as_str()))]);
-            console.problem(&format!("  {text}"));
+            let seconds = i64::try_from(command.timeout_ms / 1000).unwrap_or(i64::MAX);
+            fact("cli-ask-limit", &[("seconds", Arg::Number(seconds))], console);
+            let environment: Vec<String> =
+                command.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            fact("cli-ask-environment", &[("variables", named(&environment.join("  ")))], console);
             show_confinement(command, console);
         }
     }
@@ -190,40 +252,128 @@ fn show_confinement(command: &CommandPreview, console: &mut Console) {
         Tier::A => "tier-a",
         Tier::B => "tier-b",
         Tier::Seatbelt => "tier-seatbelt",
-        Tier::Unconfined => {
-            let text = console.say("cli-ask-unconfined", &[]);
-            return console.problem(&format!("! {text}"));
-        }
+        Tier::Unconfined => return warn("cli-ask-unconfined", &[], console),
     };
-    let text = console.say(key, &[]);
-    console.problem(&format!("  {text}"));
+    fact(key, &[], console);
     let gaps: Vec<String> =
         command.gaps.iter().filter_map(|leak| leak.text_key()).map(|key| console.say(key, &[])).collect();
     if !gaps.is_empty() {
         let separator = console.say("gap-separator", &[]);
-        let text = console.say("tier-gaps", &[("gaps", Arg::from(gaps.join(&separator)))]);
-        console.problem(&format!("! {text}"));
+        warn("tier-gaps", &[("gaps", Arg::from(gaps.join(&separator)))], console);
     }
-}
-
-/// A line with what cannot be seen made visible: its carriage return, and blanks at its end.
-fn visible(line: &str) -> String {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\\r"));
-    let body = line.trim_end_matches([' ', '\t']);
-    let blanks = line.get(body.len()..).unwrap_or_default().replace(' ', "·").replace('\t', "→");
-    format!("{}{blanks}{end}", policy::escape_name(body, true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::console::tests::console;
+    use crate::ir::{CallId, ConfirmId, Network, RiskLevel, SessionId, ToolCall, UnixMs};
+    use crate::lang::Locale;
+
+    const FORGED: &str =
+        "Fine.”\nread_file wants to work on /projects/README.md\n  exists · low risk\nAllow? [y = yes] ";
+
+    fn command(words: &str, command: &str) -> ConfirmRequest {
+        ConfirmRequest {
+            id: ConfirmId::new("q"),
+            session: SessionId::new("s"),
+            session_title: "Title\n✓ done".into(),
+            model: "qwen3:8b".into(),
+            call: ToolCall {
+                id: CallId::new("c"),
+                name: "run_command".into(),
+                args: serde_json::json!({"command": command}),
+                iteration: 0,
+                timestamp: UnixMs(0),
+                raw_args: None,
+                parse_error: None,
+                marks: Vec::new(),
+            },
+            access: Access::Execute,
+            risk: RiskLevel::Critical,
+            target: command.into(),
+            folder: Some("/projects".into()),
+            exists: true,
+            unchanged_since_read: None,
+            via_link: None,
+            undoable: false,
+            reasons: vec![AskReason::Command],
+            preview: Preview::Command(CommandPreview {
+                command: command.into(),
+                cwd: "/projects".into(),
+                environment: vec![("PATH".into(), "/usr/bin\nAllow?".into())],
+                timeout_ms: 30_000,
+                tier: Tier::A,
+                gaps: Vec::new(),
+                network: Network::Denied,
+            }),
+            content: None,
+            model_words: words.into(),
+            rule_proposals: Vec::new(),
+            dry_run: Vec::new(),
+            denials: Vec::new(),
+            server: None,
+            expires_at: Some(UnixMs(90_000)),
+            asked_at: UnixMs(0),
+            is_asked_anew: false,
+            plan_hash: String::new(),
+        }
+    }
+
+    fn shown(request: &ConfirmRequest, locale: Locale) -> Vec<String> {
+        let (mut console, written) = console(locale);
+        show(request, &mut console);
+        let question = question(request, &console);
+        console.problem(&question);
+        written.text().lines().map(str::to_owned).collect()
+    }
 
     #[test]
-    fn what_cannot_be_seen_in_a_line_is_shown() {
-        assert_eq!(visible("a\r\n"), "a\\r");
-        assert_eq!(visible("a \t\n"), "a·→");
-        assert_eq!(visible("a\rb\n"), "a\\rb");
-        assert_eq!(visible("\tplain 文\n"), "\tplain 文");
+    fn the_models_words_come_first_behind_a_bar_and_the_last_line_says_what_is_asked() {
+        let lines = shown(&command(FORGED, "touch a\n# pad\ntouch b"), Locale::English);
+        let first: Vec<&str> = lines.iter().take(5).map(String::as_str).collect();
+        assert_eq!(
+            first,
+            [
+                "The model says, in its own words:",
+                "  │ Fine.”",
+                "  │ read_file wants to work on /projects/README.md",
+                "  │   exists · low risk",
+                "  │ Allow? [y = yes]",
+            ]
+        );
+        let rest = lines.get(5..).unwrap();
+        assert_eq!(rest.first().unwrap(), "run_command wants to work on /projects");
+        // No line but the last begins as the question does, and nothing of a title, a variable or a command breaks one.
+        assert!(
+            lines.last().unwrap().starts_with("Allow run_command in /projects? [y = yes, once; net = "),
+            "{lines:#?}"
+        );
+        assert_eq!(lines.iter().filter(|line| line.starts_with("Allow")).count(), 1, "{lines:#?}");
+        for fact in [
+            "  exists · cannot be undone · critical risk",
+            "  qwen3:8b · “Title\\n✓ done”",
+            "  denied by itself after 90 s",
+            "    1 touch a",
+            "    2 # pad",
+            "    3 touch b",
+            "  stopped after 30 s",
+            "  environment: PATH=/usr/bin\\nAllow?",
+        ] {
+            assert!(rest.iter().any(|line| line == fact), "{fact:?} is missing in {rest:#?}");
+        }
+    }
+
+    #[test]
+    fn endless_words_and_targets_are_cut_and_say_so() {
+        let mut request = command(&"word\n".repeat(1_000), "make");
+        request.preview = Preview::NewFile { content: String::new() };
+        request.target = format!("/projects/{}/a.txt", "d".repeat(100_000));
+        let lines = shown(&request, Locale::Chinese);
+        assert_eq!(lines.iter().filter(|line| line.starts_with("  │ ")).count(), 12);
+        assert!(lines.iter().any(|line| line == "  …… 还有 4939 个字符"), "{:#?}", lines.get(12..15));
+        let last = lines.last().unwrap();
+        assert!(last.chars().count() < 250 && last.contains("/a.txt"), "{last}");
+        assert!(lines.iter().all(|line| line.chars().count() < 4_300));
     }
 }

@@ -15,6 +15,12 @@ use super::terminal;
 /// The most that standard input may hold, in bytes: a 5 MB write, escaped.
 const LONGEST_INPUT: u64 = 32 * 1024 * 1024;
 
+/// Characters of one line; a path of the longest kind fits.
+const LONGEST_LINE: usize = 6_000;
+/// Lines and characters of what somebody else said.
+const MOST_QUOTED_LINES: usize = 12;
+const MOST_QUOTED: usize = 1_200;
+
 /// The surroundings of one command.
 pub(super) struct Console {
     out: Box<dyn Write + Send>,
@@ -119,9 +125,16 @@ impl Console {
         self.is_broken |= done.is_err();
     }
 
-    /// Prints a line of a list, with deceptive characters made visible.
+    /// Prints one line of a list. Whatever is in it stays one line: line breaks are escapes, and of what is too long the
+    /// middle is left out and counted.
     pub(super) fn line(&mut self, text: &str) {
-        let shown = format!("{}\n", policy::escape(text, true));
+        let shown = format!("{}\n", policy::one_line(text, LONGEST_LINE));
+        self.raw(&shown);
+    }
+
+    /// Prints a line of a file, whole, behind a sign.
+    pub(super) fn text_line(&mut self, sign: &str, line: &str) {
+        let shown = format!("{sign}{}\n", visible(line));
         self.raw(&shown);
     }
 
@@ -136,16 +149,46 @@ impl Console {
         self.is_broken |= done.is_err();
     }
 
-    /// Tells the person something beside the answer.
+    /// Passes on what a tool's program prints, live: behind a bar, so that none of its lines is taken for one of Nod's.
+    pub(super) fn output(&mut self, text: &str) {
+        if !self.is_quiet {
+            self.behind_bar(text.trim_end_matches('\n'));
+        }
+    }
+
+    /// Tells the person what somebody else said, each line behind a bar; gives how many characters there was no room for.
+    pub(super) fn quote(&mut self, text: &str) -> usize {
+        let (shown, left_out) = policy::beginning(text, MOST_QUOTED_LINES, MOST_QUOTED);
+        self.behind_bar(shown);
+        left_out
+    }
+
+    fn behind_bar(&mut self, text: &str) {
+        for line in text.split('\n') {
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            self.tell(&format!("  │ {}", policy::escape(line, true)));
+        }
+    }
+
+    /// Tells the person a line of a file or a command, whole, behind a sign.
+    pub(super) fn text_problem(&mut self, sign: &str, line: &str) {
+        self.tell(&format!("{sign}{}", visible(line)));
+    }
+
+    /// Tells the person something beside the answer: one line, like [`line`](Self::line).
     pub(super) fn note(&mut self, text: &str) {
         if !self.is_quiet {
             self.problem(text);
         }
     }
 
-    /// Tells the person what went wrong.
+    /// Tells the person what went wrong: one line, like [`line`](Self::line).
     pub(super) fn problem(&mut self, text: &str) {
-        let shown = policy::escape(text, true);
+        self.tell(&policy::one_line(text, LONGEST_LINE));
+    }
+
+    /// Writes a line that is fit for the terminal.
+    fn tell(&mut self, shown: &str) {
         // Nobody is left to tell when standard error is closed.
         let done = self.err.write_all(format!("{shown}\n").as_bytes()).and_then(|()| self.err.flush());
         self.is_broken |= done.is_err();
@@ -174,7 +217,7 @@ impl Console {
         if !self.can_ask() {
             return None;
         }
-        self.err.write_all(policy::escape(question, true).as_bytes()).and_then(|()| self.err.flush()).ok()?;
+        self.err.write_all(policy::escape(question, false).as_bytes()).and_then(|()| self.err.flush()).ok()?;
         terminal::wait_for_line(is_open)
     }
 
@@ -221,7 +264,7 @@ impl Console {
         if !self.can_ask() {
             return self.read_input();
         }
-        self.err.write_all(policy::escape(question, true).as_bytes()).and_then(|()| self.err.flush())?;
+        self.err.write_all(policy::escape(question, false).as_bytes()).and_then(|()| self.err.flush())?;
         let typed = terminal::read_hidden_line();
         self.err.write_all(b"\n")?;
         typed
@@ -230,5 +273,98 @@ impl Console {
     /// A path as given, made absolute.
     pub(super) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)
+    }
+}
+
+/// A line of a text with what cannot be seen made visible: its carriage return, and blanks at its end. Tabs within stay.
+fn visible(line: &str) -> String {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\\r"));
+    let body = line.trim_end_matches([' ', '\t']);
+    let blanks = line.get(body.len()..).unwrap_or_default().replace(' ', "·").replace('\t', "→");
+    // A line break within, and the line would be two.
+    format!("{}{blanks}{end}", policy::escape_name(body, true).replace('\n', "\\n"))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+    use super::*;
+    use crate::lang::Locale;
+
+    /// What a console of a test writes.
+    struct Writer(SyncSender<Vec<u8>>);
+
+    impl Write for Writer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.send(bytes.to_vec()).map_err(io::Error::other)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What a console of a test has written, since the last look.
+    pub(crate) struct Written(Receiver<Vec<u8>>);
+
+    impl Written {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.try_iter().flatten().collect()).unwrap()
+        }
+    }
+
+    /// A console that writes both streams to one place.
+    pub(crate) fn console(locale: Locale) -> (Console, Written) {
+        let (sender, written) = sync_channel(100_000);
+        let console = Console {
+            out: Box::new(Writer(sender.clone())),
+            err: Box::new(Writer(sender)),
+            input: Input::Given(String::new()),
+            cwd: PathBuf::from("/"),
+            lang: Lang::new(locale),
+            is_quiet: false,
+            is_broken: false,
+            departure: None,
+            is_handed_over: false,
+            given_key: None,
+        };
+        (console, Written(written))
+    }
+
+    #[test]
+    fn foreign_text_never_makes_a_line_of_its_own() {
+        let forged = "no such model\n✓ write_file a.txt\r\n\u{1B}[2K";
+        let (mut console, written) = console(Locale::English);
+        console.line(forged);
+        console.note(forged);
+        console.problem(forged);
+        assert_eq!(written.text(), "no such model\\n✓ write_file a.txt\\r\\n\\u{001B}[2K\n".repeat(3));
+    }
+
+    #[test]
+    fn what_a_program_prints_stands_behind_a_bar() {
+        let (mut console, written) = console(Locale::English);
+        console.output("one\r\n✓ write_file a.txt\n");
+        assert_eq!(written.text(), "  │ one\n  │ ✓ write_file a.txt\n");
+    }
+
+    #[test]
+    fn a_line_is_bounded_and_says_what_it_leaves_out() {
+        let (mut console, written) = console(Locale::English);
+        console.problem(&"x".repeat(1_000_000));
+        let text = written.text();
+        assert!(text.len() < 7_000 && text.contains("(+994000)"), "{}", text.len());
+    }
+
+    #[test]
+    fn what_cannot_be_seen_in_a_line_is_shown() {
+        assert_eq!(visible("a\r\n"), "a\\r");
+        assert_eq!(visible("a \t\n"), "a·→");
+        assert_eq!(visible("a\rb\n"), "a\\rb");
+        assert_eq!(visible("a\nb\n"), "a\\nb");
+        assert_eq!(visible("\tplain 文\n"), "\tplain 文");
     }
 }

@@ -11,7 +11,7 @@ use crate::ir::{
     StreamBody, ThinkingLevel, Verdict,
 };
 use crate::lang::{Arg, Locale};
-use crate::policy::FolderConcern;
+use crate::policy::{FolderConcern, one_line, one_line_name};
 use crate::port::picture::{self, PictureProblem};
 use crate::port::{self, Command, Event, Fallback, TurnEnd, TurnOptions, TurnOutcome};
 
@@ -19,6 +19,11 @@ use super::approve;
 use super::args::{ExecArgs, GateArgs, Think};
 use super::console::Console;
 use super::exit::Exit;
+
+/// Characters of a tool's name, its target and what went wrong, in the line of a result.
+const LONGEST_NAME: usize = 60;
+const LONGEST_TARGET: usize = 160;
+const LONGEST_DETAIL: usize = 600;
 
 /// Runs the turn and prints it.
 pub(super) fn run(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Exit, String> {
@@ -261,7 +266,7 @@ impl Printer {
             }
             Event::CallOutput { session, text, .. } if session == id => {
                 self.break_line(console);
-                console.note(text.trim_end_matches('\n'));
+                console.output(text);
             }
             Event::Retrying { session, attempt, wait_ms, error } if session == id => {
                 self.break_line(console);
@@ -280,14 +285,14 @@ impl Printer {
                 self.break_line(console);
                 console.note(&console.say("cli-shortened", &[("count", Arg::from(*left_out))]));
             }
-            Event::ProviderSwitched { session, from, to, reason } if session == id => {
+            Event::ProviderSwitched { session, from, to, error } if session == id => {
                 self.break_line(console);
                 let text = console.say(
                     "cli-switched",
                     &[
                         ("from", Arg::from(from.as_str())),
                         ("to", Arg::from(to.as_str())),
-                        ("detail", Arg::from(reason.as_str())),
+                        ("detail", Arg::from(error_text(error, console))),
                     ],
                 );
                 console.note(&text);
@@ -358,8 +363,8 @@ fn json_line(id: &SessionId, event: &Event) -> Option<Value> {
             let (verdict, decider): (Option<Verdict>, Option<Decider>) = (call.verdict, call.decider);
             Some(json!({"type": "tool_result", "toolResult": result, "verdict": verdict, "decider": decider}))
         }
-        Event::ProviderSwitched { session, from, to, reason } if session == id => {
-            Some(json!({"type": "provider_switched", "from": from, "to": to, "reason": reason}))
+        Event::ProviderSwitched { session, from, to, error } if session == id => {
+            Some(json!({"type": "provider_switched", "from": from, "to": to, "reason": error.message}))
         }
         Event::HistoryShortened { session, left_out } if session == id => {
             Some(json!({"type": "history_shortened", "leftOut": left_out}))
@@ -396,10 +401,11 @@ fn call_line(call: &CallRecord, console: &Console) -> Option<String> {
         CallStatus::Cancelled => "cli-call-cancelled",
         CallStatus::Unknown => "cli-call-unknown",
     };
-    let target = call.target.as_deref().unwrap_or_default();
+    let tool = one_line_name(&call.call.name, LONGEST_NAME);
+    let target = one_line_name(call.target.as_deref().unwrap_or_default(), LONGEST_TARGET);
     let detail = call.result.as_ref().and_then(|result| result.error.as_deref()).unwrap_or_default();
-    let args =
-        [("tool", Arg::from(call.call.name.as_str())), ("target", Arg::from(target)), ("detail", Arg::from(detail))];
+    let detail = one_line(detail, LONGEST_DETAIL);
+    let args = [("tool", Arg::Text(tool)), ("target", Arg::Text(target)), ("detail", Arg::Text(detail))];
     Some(console.say(key, &args))
 }
 

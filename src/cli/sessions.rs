@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::engine::{Archive, Handle, Inbox, markdown};
 use crate::ir::{Contact, MessageRecord, Session, SessionId};
 use crate::lang::Arg;
+use crate::policy::one_line;
 use crate::port::{Command, Event};
 
 use super::args::{ExportFormat, SessionsTask};
@@ -13,6 +14,8 @@ use super::console::Console;
 use super::exec::{fault_text, send};
 use super::exit::Exit;
 
+/// Characters of a title.
+const LONGEST_TITLE: usize = 120;
 /// Most hits of a search.
 const MOST_HITS: usize = 100;
 
@@ -86,7 +89,7 @@ fn list(archive: Option<&Archive>, is_json: bool, console: &mut Console) -> Resu
         if is_json {
             console.data(&serde_json::to_string(&session).unwrap_or_default());
         } else {
-            console.line(&format!("{}  {}", session.id, title(&session, console)));
+            console.line(&format!("{}  {}", session.id, one_line(&title(&session, console), LONGEST_TITLE)));
         }
     }
     Ok(())
@@ -105,7 +108,9 @@ fn show(archive: Option<&Archive>, id: &str, is_json: bool, console: &mut Consol
     export(archive, id, ExportFormat::Md, console)?;
     let contacts = contacts(archive, &session.id)?;
     let heading = console.say(if contacts.is_empty() { "cli-no-hosts" } else { "cli-hosts" }, &[]);
-    console.line(&format!("\n---\n\n{heading}"));
+    for line in ["", "---", "", heading.as_str()] {
+        console.line(line);
+    }
     let count = |number: u64| Arg::from(i64::try_from(number).unwrap_or(i64::MAX));
     for contact in contacts {
         let line = console.say(
@@ -138,7 +143,8 @@ fn search(archive: Option<&Archive>, text: &str, is_json: bool, console: &mut Co
                 json!({"session": hit.session, "title": hit.title, "message": hit.message, "snippet": hit.snippet});
             console.data(&line.to_string());
         } else {
-            console.line(&format!("{}  {}  {}", hit.session, hit.title, hit.snippet.replace('\n', " ")));
+            let title = one_line(&hit.title, LONGEST_TITLE);
+            console.line(&format!("{}  {title}  {}", hit.session, hit.snippet.replace('\n', " ")));
         }
     }
     Ok(())

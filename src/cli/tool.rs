@@ -60,7 +60,7 @@ pub(super) fn run(args: &ToolArgs, engine: &Handle, inbox: &Inbox, console: &mut
                 approve::answer(&request, args.gate.approve, engine, console)?;
             }
             Event::CallOutput { session, text, .. } if session == session_id => {
-                console.note(text.trim_end_matches('\n'));
+                console.output(&text);
             }
             Event::ToolEnded { call, result, .. } if call.call.id == id => {
                 console.data(&result.result.to_string());

@@ -4,9 +4,7 @@
 use serde_json::json;
 
 use crate::engine::{Archive, Handle, Inbox};
-use crate::ir::{
-    DiffTag, Preview, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOperation, UndoOutcome, UndoScope, UndoState,
-};
+use crate::ir::{DiffTag, Preview, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOutcome, UndoScope, UndoState};
 use crate::lang::Arg;
 use crate::port::{Command, Event};
 
@@ -62,8 +60,8 @@ fn list(
         if is_json {
             console.data(&serde_json::to_string(entry).unwrap_or_default());
         } else {
-            let what = console.say(operation_key(entry.operation), &[]);
-            let state = console.say(state_key(entry.state), &[]);
+            let what = console.say(entry.operation.text_key(), &[]);
+            let state = console.say(entry.state.text_key(), &[]);
             let path = crate::policy::escape_name(&entry.shown_path(), false).into_owned();
             console.line(&format!("{}  {what}  {state}  {path}", entry.id));
         }
@@ -86,27 +84,26 @@ fn show(archive: Option<&Archive>, id: &str, is_json: bool, console: &mut Consol
 }
 
 fn print(preview: &Preview, console: &mut Console) {
-    let shown = |text: &str| crate::policy::escape(text.trim_end_matches(['\n', '\r']), false).into_owned();
     match preview {
         Preview::NewFile { content } => {
-            for line in content.lines() {
-                console.line(&format!("+{}", shown(line)));
+            for line in content.split_inclusive('\n') {
+                console.text_line("+", line);
             }
         }
         Preview::Diff { lines, .. } => {
             for line in lines {
                 let sign = match line.tag {
-                    DiffTag::Context => ' ',
-                    DiffTag::Added => '+',
-                    DiffTag::Removed => '-',
-                    DiffTag::Gap => '…',
+                    DiffTag::Context => " ",
+                    DiffTag::Added => "+",
+                    DiffTag::Removed => "-",
+                    DiffTag::Gap => "…",
                 };
-                console.line(&format!("{sign}{}", shown(&line.text)));
+                console.text_line(sign, &line.text);
             }
         }
         Preview::Tree { entries, .. } => {
             for entry in entries {
-                console.line(&shown(&entry.path));
+                console.line(&crate::policy::escape_name(&entry.path, false));
             }
         }
         Preview::Nothing | Preview::Command(_) => {}
@@ -172,26 +169,6 @@ fn find<'list>(entries: &'list [UndoEntry], id: &str, console: &Console) -> Resu
 fn missing(id: &str, matches: usize, console: &Console) -> String {
     let key = if matches > 1 { "cli-undo-ambiguous" } else { "cli-undo-missing" };
     console.say(key, &[("id", Arg::from(id))])
-}
-
-const fn operation_key(operation: UndoOperation) -> &'static str {
-    match operation {
-        UndoOperation::Created => "undo-created",
-        UndoOperation::Changed => "undo-changed",
-        UndoOperation::FolderMade => "undo-folder-made",
-        UndoOperation::Deleted => "undo-deleted",
-    }
-}
-
-const fn state_key(state: UndoState) -> &'static str {
-    match state {
-        UndoState::Begun => "undo-state-begun",
-        UndoState::Done => "undo-state-done",
-        UndoState::Undone => "undo-state-undone",
-        UndoState::Redone => "undo-state-redone",
-        UndoState::Void => "undo-state-void",
-        UndoState::Stale => "undo-state-stale",
-    }
 }
 
 const fn outcome_key(outcome: UndoOutcome, direction: UndoDirection) -> &'static str {

@@ -10,6 +10,7 @@ use crate::port::{Event, Settings};
 use crate::store::SessionExport;
 
 use super::fault::Fault;
+use super::session::title_line;
 use super::shared::Shared;
 
 /// Longer files are no exports of Nod, in bytes.
@@ -40,6 +41,7 @@ pub(super) async fn import(shared: &Shared, path: PathBuf) -> Result<SessionId, 
         Err(broken) => return Err(file_fault("fault-import", &path, &broken.to_string())),
     };
     export.session = harmless(export.session, &shared.settings());
+    export.session.title = title_line(&export.session.title);
     Ok(shared.store.import(export).await?.id)
 }
 

@@ -17,7 +17,6 @@ mod complete;
 mod confinement;
 mod confirm;
 mod connection;
-mod conversation;
 mod crash;
 mod dispatch;
 mod doctor;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::ir::{Error, ErrorCode};
+use crate::ir::{Error, ErrorCode, ModelInfo};
 use crate::port::{Event, ModelsState};
 use crate::provider::PullProgress;
 use crate::provider::http::on_behalf_of;
@@ -14,6 +14,10 @@ use crate::provider::http::on_behalf_of;
 use super::network::SessionTraffic;
 use super::provider::{Place, price_of};
 use super::shared::Shared;
+
+/// Bytes of a model's name, and models of one provider.
+const LONGEST_NAME: usize = 256;
+const MOST_MODELS: usize = 5_000;
 
 /// Asks one provider, or all, for their models.
 pub(super) fn refresh(shared: &Arc<Shared>, provider: Option<String>) {
@@ -48,6 +52,7 @@ async fn list(shared: &Shared, id: String) {
     };
     let mut state = state;
     if let ModelsState::Ready(models) = &mut state {
+        keep_nameable(models);
         for model in models.iter_mut().filter(|model| model.pricing.is_none()) {
             model.pricing = price_of(&shared.settings(), &id, &model.id);
         }
@@ -58,6 +63,12 @@ async fn list(shared: &Shared, id: String) {
         tracing::warn!(%error, id, "the list of models is not kept");
     }
     shared.publish(Event::ModelsChanged { provider: id, state }).await;
+}
+
+/// Leaves out what no server means as a name, and what no person could look through.
+fn keep_nameable(models: &mut Vec<ModelInfo>) {
+    models.retain(|model| model.id.len() <= LONGEST_NAME && !model.id.chars().any(char::is_control));
+    models.truncate(MOST_MODELS);
 }
 
 /// What a window begins with: the last lists of the providers that were set up, and fresh ones of those that have none yet

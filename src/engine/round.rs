@@ -159,8 +159,9 @@ impl Round {
         let price = price_of(&self.parts.shared.settings(), answerer.provider.provider_id(), &answerer.model);
         AnswerMeta {
             cost: price.map(|price| price.cost(&usage)),
-            provider: response.map_or_else(|| answerer.provider.provider_id().to_owned(), |r| r.meta.provider.clone()),
-            model: response.map_or_else(|| answerer.model.clone(), |r| r.meta.model.clone()),
+            // Who was asked, by the person's own choice: a server may call itself what it likes.
+            provider: answerer.provider.provider_id().to_owned(),
+            model: answerer.model.clone(),
             usage,
             perf: response.and_then(|r| r.meta.perf_stats.clone()),
             latency_ms: now.since(self.sent_at),
@@ -337,7 +338,7 @@ impl Round {
             session: self.parts.transcript.id().clone(),
             from: from.name(),
             to: self.parts.answerer.name(),
-            reason: error.message.clone(),
+            error: error.clone(),
         };
         self.parts.shared.publish(switched).await;
         self.retries = 0;

@@ -15,6 +15,8 @@ use super::transcript::Transcript;
 
 /// Deleted sessions can be restored for this long.
 const RESTORABLE_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// Characters of a title that came with an imported chat.
+const LONGEST_TITLE: usize = 200;
 /// Characters of a title.
 const TITLE: usize = 48;
 
@@ -195,6 +197,16 @@ pub(super) fn title_from(text: &str) -> String {
     title
 }
 
+/// A title that came from elsewhere as one line of bearable length.
+pub(super) fn title_line(text: &str) -> String {
+    let line = text.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty());
+    let line = line.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_TITLE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
 async fn message_of(shared: &Shared, id: &SessionId, message: &MessageId) -> Result<MessageRecord, Fault> {
     let record = shared.store.message(message).await?;
     record.filter(|record| record.session == *id).ok_or_else(|| Fault::new("fault-no-message", ""))
@@ -202,7 +214,13 @@ async fn message_of(shared: &Shared, id: &SessionId, message: &MessageId) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::title_from;
+    use super::{title_from, title_line};
+
+    #[test]
+    fn a_title_from_elsewhere_is_one_line_of_bearable_length() {
+        assert_eq!(title_line("Notes\n\n✓ write_file  a.txt\r\u{85}"), "Notes ✓ write_file a.txt");
+        assert_eq!(title_line(&"字".repeat(1_000)), format!("{}…", "字".repeat(200)));
+    }
 
     #[test]
     fn a_title_is_the_first_line_cut_at_a_word() {

@@ -10,7 +10,6 @@ mod confinement;
 mod contact;
 mod context;
 mod error;
-mod home;
 mod id;
 #[cfg(test)]
 mod json;

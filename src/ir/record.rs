@@ -49,9 +49,9 @@ pub enum MessageStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerMeta {
-    /// The provider that really answered.
+    /// The provider that was asked and answered: the chosen one or the one that took over.
     pub provider: String,
-    /// The model that really answered.
+    /// The model that was asked and answered, by the name that the person chose; never what a server calls itself.
     pub model: String,
     /// Tokens.
     pub usage: TokenUsage,

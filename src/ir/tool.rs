@@ -50,6 +50,18 @@ pub enum RiskLevel {
     Critical,
 }
 
+impl RiskLevel {
+    /// The key of its name in the language files.
+    pub const fn text_key(self) -> &'static str {
+        match self {
+            Self::Safe | Self::Low => "risk-low",
+            Self::Medium => "risk-medium",
+            Self::High => "risk-high",
+            Self::Critical => "risk-critical",
+        }
+    }
+}
+
 /// What a tool does to the computer. Policy, confirmation, ledger and undo follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

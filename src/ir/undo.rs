@@ -74,6 +74,18 @@ pub enum UndoOperation {
     Deleted,
 }
 
+impl UndoOperation {
+    /// The key of its name in the language files.
+    pub const fn text_key(self) -> &'static str {
+        match self {
+            Self::Created => "undo-created",
+            Self::Changed => "undo-changed",
+            Self::FolderMade => "undo-folder-made",
+            Self::Deleted => "undo-deleted",
+        }
+    }
+}
+
 /// A path below an allowed folder. The folder is told by what it is, not by its path alone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -152,6 +164,20 @@ pub enum UndoState {
     Void,
     /// Too old, or more than may be kept: what takes it back is gone.
     Stale,
+}
+
+impl UndoState {
+    /// The key of its name in the language files.
+    pub const fn text_key(self) -> &'static str {
+        match self {
+            Self::Begun => "undo-state-begun",
+            Self::Done => "undo-state-done",
+            Self::Undone => "undo-state-undone",
+            Self::Redone => "undo-state-redone",
+            Self::Void => "undo-state-void",
+            Self::Stale => "undo-state-stale",
+        }
+    }
 }
 
 /// What is to be taken back, or done again.

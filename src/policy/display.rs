@@ -72,16 +72,56 @@ pub fn find_deceptive_name(text: &str, multiline: bool) -> Vec<Deception> {
 
 fn find(text: &str, multiline: bool, surface: Surface) -> Vec<Deception> {
     let hidden = text.char_indices().filter(|(_, c)| is_hidden(*c) && !(multiline && matches!(c, '\n' | '\t')));
-    let mut found: Vec<Deception> =
-        hidden.map(|(start, c)| Deception { range: start..start + c.len_utf8(), escape: escape_char(c) }).collect();
+    let mut found: Vec<Deception> = hidden.map(|(start, c)| deception(start, c)).collect();
+    found.extend(piled_marks(text));
+    if surface == Surface::Name && !multiline {
+        found.extend(outer_spaces(text));
+    }
     for range in find_look_alikes(text, surface) {
         let escape = text.get(range.clone()).unwrap_or_default().chars().map(escape_char).collect();
         found.push(Deception { range, escape });
     }
     found.sort_by_key(|deception| deception.range.start);
-    // A hidden character may be a look-alike too.
+    // A hidden character may be a look-alike or a piled mark too.
     found.dedup_by(|later, earlier| later.range.start < earlier.range.end);
     found
+}
+
+fn deception(start: usize, c: char) -> Deception {
+    Deception { range: start..start + c.len_utf8(), escape: escape_char(c) }
+}
+
+/// Marks without a letter, the same one twice, and more than four on one letter: they are drawn over each other or over the
+/// lines above and below (UTS #39, 5.4).
+fn piled_marks(text: &str) -> Vec<Deception> {
+    const MOST_MARKS: usize = 4;
+    let mut found = Vec::new();
+    if text.is_ascii() {
+        return found;
+    }
+    let (mut before, mut marks, mut has_letter) = (None, 0, false);
+    for (start, c) in text.char_indices() {
+        let stacks = !c.is_ascii()
+            && matches!(c.general_category(), GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark);
+        if stacks {
+            marks += 1;
+            if marks > MOST_MARKS || before == Some(c) || !has_letter {
+                found.push(deception(start, c));
+            }
+        } else {
+            marks = 0;
+            has_letter = !is_hidden(c);
+        }
+        before = Some(c);
+    }
+    found
+}
+
+/// Spaces at the ends of a name: drawn, they would be nothing.
+fn outer_spaces(text: &str) -> Vec<Deception> {
+    let head = text.len() - text.trim_start_matches(' ').len();
+    let tail = text.trim_end_matches(' ').len().max(head);
+    (0..head).chain(tail..text.len()).map(|start| deception(start, ' ')).collect()
 }
 
 /// The text with every deception replaced by its escape.
@@ -96,7 +136,10 @@ pub fn escape_name(text: &str, multiline: bool) -> Cow<'_, str> {
 
 fn escape_in(text: &str, multiline: bool, surface: Surface) -> Cow<'_, str> {
     // Most text is this.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') || (multiline && matches!(byte, b'\n' | b'\t'))) {
+    let has_outer_spaces = surface == Surface::Name && !multiline && (text.starts_with(' ') || text.ends_with(' '));
+    if !has_outer_spaces
+        && text.bytes().all(|byte| matches!(byte, b' '..=b'~') || (multiline && matches!(byte, b'\n' | b'\t')))
+    {
         return Cow::Borrowed(text);
     }
     let deceptions = find(text, multiline, surface);
@@ -154,18 +197,21 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether a name holds a character that cannot be seen at all (odd spaces can be seen, if not told apart).
+/// Whether a name holds a character that cannot be seen at all (odd spaces can be seen, if not told apart), a space at its
+/// end or beginning among them.
 pub(super) fn holds_unseen(name: &str) -> bool {
-    name.chars().any(|c| {
-        is_default_ignorable(c)
-            || matches!(
-                c.general_category(),
-                GeneralCategory::Control
-                    | GeneralCategory::Format
-                    | GeneralCategory::LineSeparator
-                    | GeneralCategory::ParagraphSeparator
-            )
-    })
+    name.starts_with(' ')
+        || name.ends_with(' ')
+        || name.chars().any(|c| {
+            is_default_ignorable(c)
+                || matches!(
+                    c.general_category(),
+                    GeneralCategory::Control
+                        | GeneralCategory::Format
+                        | GeneralCategory::LineSeparator
+                        | GeneralCategory::ParagraphSeparator
+                )
+        })
 }
 
 /// Whether a character is drawn as nothing, as an odd space, or as nobody knows what.
@@ -335,6 +381,31 @@ mod tests {
         );
         assert_eq!(segments("", false), []);
         assert_eq!(segments("中文", false), [Segment::Plain("中文")]);
+    }
+
+    #[test]
+    fn a_space_at_an_end_of_a_name_is_seen_and_one_within_is_left_alone() {
+        assert_eq!(escape_name("a.txt ", false), "a.txt\\u{0020}");
+        assert_eq!(escape_name("  my notes.txt", false), "\\u{0020}\\u{0020}my notes.txt");
+        assert_eq!(escape_name("   ", false), "\\u{0020}\\u{0020}\\u{0020}");
+        assert_eq!(escape_name("make all", false), "make all");
+        // A line of a command may be indented; prose may end as it likes.
+        assert_eq!(escape_name("  make ", true), "  make ");
+        assert_eq!(escape(" words ", false), " words ");
+        assert!(holds_unseen("a.txt ") && holds_unseen(" a.txt") && !holds_unseen("my notes.txt"));
+    }
+
+    #[test]
+    fn marks_that_pile_up_or_have_no_letter_are_escaped() {
+        let marks = "\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}";
+        assert_eq!(escape(&format!("a{marks}b"), true), "a\u{300}\u{301}\u{302}\u{303}\\u{0304}\\u{0305}b");
+        assert_eq!(escape("e\u{301}\u{301}", false), "e\u{301}\\u{0301}");
+        assert_eq!(escape("\u{301}a", false), "\\u{0301}a");
+        assert_eq!(escape("a\n\u{301}", true), "a\n\\u{0301}");
+        // Words that are written with several marks.
+        for word in ["Vie\u{302}\u{323}t", "ที่นี่", "שָׁלוֹם", "नमस्ते"] {
+            assert_eq!(escape(word, false), word);
+        }
     }
 
     #[test]

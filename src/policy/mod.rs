@@ -12,6 +12,7 @@ mod denial;
 mod display;
 mod facts;
 mod fold;
+mod line;
 mod look_alike;
 mod names;
 mod path;
@@ -31,6 +32,7 @@ pub use display::{
     find_deceptive_name, segments, segments_name,
 };
 pub use facts::{CallFacts, Origin, PathPlace, TargetFacts, TargetKind};
+pub use line::{Elided, beginning, elide, gap, one_line, one_line_name};
 pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};
 pub use protected::{ProtectedWrite, is_protected_write};

@@ -5,9 +5,15 @@ use serde::{Deserialize, Serialize};
 use crate::ir::{Access, ConfirmMode, RiskLevel};
 
 use super::denial::outside_parts;
-use super::display::{escape_name, holds_unseen};
+use super::display::holds_unseen;
+use super::line::one_line_name;
 use super::protected::is_protected_below;
 use super::{CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, TargetFacts, TargetKind, judge_name};
+
+/// Parts of a path that are named as holding what cannot be seen; the path itself shows them all.
+const MOST_NAMES: usize = 3;
+/// Characters of such a name.
+const LONGEST_NAME: usize = 120;
 
 /// Why a call is asked. All but `Mode` and `HardLink` are shown in red.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,9 +94,10 @@ fn target_reasons(target: &TargetFacts, access: Access) -> Vec<AskReason> {
             NameVerdict::Suspicious { part } => reasons.push(AskReason::SuspiciousName { part }),
             NameVerdict::Sensitive { .. } | NameVerdict::Ordinary => {}
         }
-        let unseen = parts.iter().filter(|part| holds_unseen(part));
-        reasons
-            .extend(unseen.map(|part| AskReason::HiddenCharacters { escaped: escape_name(part, false).into_owned() }));
+        let unseen = parts.iter().filter(|part| holds_unseen(part)).take(MOST_NAMES);
+        reasons.extend(
+            unseen.map(|part| AskReason::HiddenCharacters { escaped: one_line_name(part, LONGEST_NAME).into_owned() }),
+        );
     }
     if target.other_mount {
         reasons.push(AskReason::OtherMount);

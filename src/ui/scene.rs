@@ -14,6 +14,9 @@ use super::picture::Pictures;
 use super::theme::Theme;
 use super::transcript::Transcript;
 
+/// Characters of a text from elsewhere within a sentence.
+const LONGEST_ARGUMENT: usize = 300;
+
 /// What one frame reads, and the outbox that it fills.
 pub struct Scene<'frame> {
     pub state: &'frame AppState,
@@ -112,8 +115,10 @@ impl Scene<'_> {
 
     /// A text with owned arguments, as events carry them: they come from elsewhere, so what would deceive is escaped.
     pub fn filled(&self, key: &str, args: &[(&'static str, String)]) -> String {
-        let args: Vec<(&str, Arg<'_>)> =
-            args.iter().map(|(name, value)| (*name, Arg::from(policy::escape(value, false).into_owned()))).collect();
+        let args: Vec<(&str, Arg<'_>)> = args
+            .iter()
+            .map(|(name, value)| (*name, Arg::from(policy::one_line(value, LONGEST_ARGUMENT).into_owned())))
+            .collect();
         self.lang.format(key, &args)
     }
 }

@@ -1,10 +1,14 @@
 //! Facts of a question and of a rule as sentences in the window's language.
 
 use crate::app::rows::{bytes, short_path};
-use crate::ir::{Access, Error, Leak, ObstacleKind, Preview, RiskLevel, Tier};
+use crate::ir::{Access, Error, Leak, ObstacleKind, Preview, Tier};
 use crate::lang::{Arg, Lang};
-use crate::policy::{AskReason, RuleScope, escape, escape_name};
+use crate::policy::{AskReason, RuleScope, one_line, one_line_name};
 use crate::port::{ConfirmRequest, error_text};
+
+/// Characters of a name in a sentence, and of an error's own words.
+const LONGEST_NAME: usize = 160;
+const LONGEST_DETAIL: usize = 600;
 
 /// The key of a question's title.
 pub fn title_key(request: &ConfirmRequest) -> &'static str {
@@ -61,16 +65,6 @@ pub fn what(lang: &Lang, request: &ConfirmRequest) -> String {
     }
 }
 
-/// The key of a risk's name.
-pub const fn risk_key(risk: RiskLevel) -> &'static str {
-    match risk {
-        RiskLevel::Safe | RiskLevel::Low => "risk-low",
-        RiskLevel::Medium => "risk-medium",
-        RiskLevel::High => "risk-high",
-        RiskLevel::Critical => "risk-critical",
-    }
-}
-
 /// The key of a tier's short name.
 pub const fn tier_badge_key(tier: Tier) -> &'static str {
     match tier {
@@ -119,7 +113,7 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
         AskReason::Server => Some((lang.text("confirm-reason-server").to_owned(), true)),
         AskReason::Outside => Some((lang.text("confirm-reason-outside").to_owned(), true)),
         AskReason::SuspiciousName { part } => {
-            let part = escape_name(part, false);
+            let part = one_line_name(part, LONGEST_NAME);
             Some((lang.format("confirm-reason-name", &[("part", Arg::from(part.as_ref()))]), true))
         }
         AskReason::HiddenCharacters { escaped } => {
@@ -138,7 +132,7 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
 pub fn error(lang: &Lang, error: &Error) -> String {
     let (key, args) = error_text(error);
     let args: Vec<(&str, Arg<'_>)> =
-        args.iter().map(|(name, value)| (*name, Arg::from(escape(value, true).into_owned()))).collect();
+        args.iter().map(|(name, value)| (*name, Arg::from(one_line(value, LONGEST_DETAIL).into_owned()))).collect();
     lang.format(key, &args)
 }
 
@@ -146,28 +140,28 @@ pub fn error(lang: &Lang, error: &Error) -> String {
 pub fn scope(lang: &Lang, scope: &RuleScope, home: Option<&str>) -> String {
     match scope {
         RuleScope::ExactCall { tool, target, .. } => {
-            let target = escape_name(&short_path(target, home), false).into_owned();
+            let target = one_line_name(&short_path(target, home), LONGEST_NAME).into_owned();
             lang.format("rule-exact", &[("tool", Arg::from(tool.as_str())), ("target", Arg::from(target))])
         }
         RuleScope::File { tool, file, .. } => {
-            let file = escape_name(file, false);
+            let file = one_line_name(file, LONGEST_NAME);
             lang.format("rule-file", &[("tool", Arg::from(tool.as_str())), ("file", Arg::from(file.as_ref()))])
         }
         RuleScope::FilesLike { tool, root, folder, extension } => {
             let root = short_path(&root.to_string_lossy(), home);
             let folder = if folder.is_empty() { root } else { format!("{root}/{folder}") };
-            let folder = escape_name(&folder, false).into_owned();
+            let folder = one_line_name(&folder, LONGEST_NAME).into_owned();
             lang.format(
                 "rule-like",
                 &[
                     ("tool", Arg::from(tool.as_str())),
-                    ("pattern", Arg::from(format!("*.{}", escape_name(extension, false)))),
+                    ("pattern", Arg::from(format!("*.{}", one_line_name(extension, LONGEST_NAME)))),
                     ("folder", Arg::from(folder)),
                 ],
             )
         }
         RuleScope::IdenticalPlan { tool, target, .. } => {
-            let command = escape_name(target.lines().next().unwrap_or_default(), false).into_owned();
+            let command = one_line_name(target, LONGEST_NAME).into_owned();
             lang.format("rule-identical", &[("tool", Arg::from(tool.as_str())), ("command", Arg::from(command))])
         }
         RuleScope::ToolInFolders { tool } => lang.format("rule-tool", &[("tool", Arg::from(tool.as_str()))]),

@@ -4,7 +4,10 @@
 use egui::accesskit::Role as Kind;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use nod::app::{Intent, SettingsPage};
-use nod::ir::{AnswerMeta, Cost, FinishReason, KeyPlace, MessageRecord, ProviderRecord, Role, SessionId, TokenUsage};
+use nod::ir::{
+    AnswerMeta, Cost, Error, ErrorCode, FinishReason, KeyPlace, MessageRecord, ProviderRecord, Role, SessionId,
+    TokenUsage,
+};
 use nod::port::{Command, Diagnosis, Event, Sentence, Settings};
 use nod::secret::SecretKey;
 
@@ -148,12 +151,12 @@ fn when_another_provider_takes_over_a_toast_says_so_and_the_answer_names_who_gav
         session: SessionId::new("s"),
         from: "anthropic · claude-sonnet-4-5".into(),
         to: "ollama · qwen3:8b".into(),
-        reason: "Anthropic is overloaded.".into(),
+        error: Error::new(ErrorCode::ModelOverloaded, "Anthropic is overloaded."),
     });
     let question = message("m1", Role::User, "Read the server");
     stage.tell(opened("s", vec![question, answered("Here I am.", meta("qwen3:8b"))], vec![]));
     stage.settle();
-    let toast = "ollama · qwen3:8b answers now instead of anthropic · claude-sonnet-4-5: Anthropic is overloaded.";
+    let toast = "ollama · qwen3:8b answers now instead of anthropic · claude-sonnet-4-5.";
     assert!(stage.texts().iter().any(|text| text == toast), "{:?}", stage.texts());
     assert!(stage.harness.query_all_by_label("qwen3:8b").count() >= 1, "{:?}", stage.texts());
 }

@@ -22,6 +22,7 @@ mod confinement;
 mod device_link;
 mod disk;
 mod failover;
+mod foreign_text;
 mod gate;
 mod guide;
 mod import;

@@ -38,17 +38,22 @@ cli-call-cancelled = ⊘ { $tool } { $target } — cancelled
 cli-call-unknown = ? { $tool } { $target } — the outcome is unknown: check the target
 
 cli-ask-heading = { $tool } wants to work on { $target }
-cli-ask-question = Allow? [y = yes, once; n = no, with a reason if you like; s = no, and stop] {""}
-cli-ask-question-command = Allow? [y = yes, once; net = yes, and with the network; n = no, with a reason if you like; s = no, and stop] {""}
+cli-ask-question = Allow { $tool } on { $target }? [y = yes, once; n = no, with a reason if you like; s = no, and stop] {""}
+cli-ask-question-command = Allow { $tool } in { $target }? [y = yes, once; n = no, with a reason if you like; s = no, and stop] {""}
+cli-ask-question-network = Allow { $tool } in { $target }? [y = yes, once; net = yes, and with the network; n = no, with a reason if you like; s = no, and stop] {""}
+cli-ask-words = The model says, in its own words:
+cli-ask-words-cut = … { $count } more characters of it
+cli-ask-folder = allowed in { $folder }
+cli-ask-arguments = arguments: { $arguments }
+cli-ask-limit = stopped after { $seconds } s
+cli-ask-environment = environment: { $variables }
+cli-ask-expires = denied by itself after { $seconds } s
 cli-ask-link = through the link { $link }
-cli-ask-empty-file = (an empty file)
-cli-ask-no-change = (the content stays as it is)
 cli-ask-tree = { $count } entries, { $bytes } bytes
 cli-ask-tree-at-least = at least { $count } entries, { $bytes } bytes: more than can be counted here
-cli-ask-cwd = runs in { $cwd }
 cli-ask-unconfined = Nothing confines this command: it can do whatever you can.
 cli-ask-outside = This lies outside the allowed folders.
-cli-ask-hidden = The name holds characters that cannot be seen; they are written as escapes here.
+cli-ask-hidden = The name holds characters that cannot be seen, or spaces at an end; they are written as escapes here.
 cli-ask-protected = Something later executes this file.
 cli-ask-hard-link = The file has other names (hard links).
 cli-ask-other-mount = This lies on another file system than its folder.

@@ -38,17 +38,22 @@ cli-call-cancelled = ⊘ { $tool } { $target } — 已取消
 cli-call-unknown = ? { $tool } { $target } — 结果未知：请检查目标
 
 cli-ask-heading = { $tool } 想要操作 { $target }
-cli-ask-question = 是否允许？［y = 允许一次；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
-cli-ask-question-command = 是否允许？［y = 允许一次；net = 允许并可用网络；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
+cli-ask-question = 是否允许 { $tool } 操作 { $target }？［y = 允许一次；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
+cli-ask-question-command = 是否允许 { $tool } 在 { $target } 中运行？［y = 允许一次；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
+cli-ask-question-network = 是否允许 { $tool } 在 { $target } 中运行？［y = 允许一次；net = 允许并可用网络；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
+cli-ask-words = 模型自己说：
+cli-ask-words-cut = …… 还有 { $count } 个字符
+cli-ask-folder = 所在的允许目录：{ $folder }
+cli-ask-arguments = 参数：{ $arguments }
+cli-ask-limit = { $seconds } 秒后停止
+cli-ask-environment = 环境变量：{ $variables }
+cli-ask-expires = { $seconds } 秒后自动拒绝
 cli-ask-link = 通过链接 { $link }
-cli-ask-empty-file = （空文件）
-cli-ask-no-change = （内容不变）
 cli-ask-tree = 共 { $count } 项，{ $bytes } 字节
 cli-ask-tree-at-least = 至少 { $count } 项、{ $bytes } 字节：超出可统计的范围
-cli-ask-cwd = 运行目录：{ $cwd }
 cli-ask-unconfined = 这条命令不受任何限制：你能做的它都能做。
 cli-ask-outside = 目标在允许的目录之外。
-cli-ask-hidden = 名称中含有看不见的字符，此处以转义形式显示。
+cli-ask-hidden = 名称中含有看不见的字符，或首尾有空格，此处以转义形式显示。
 cli-ask-protected = 这个文件以后会被其他程序执行。
 cli-ask-hard-link = 这个文件还有其他名字（硬链接）。
 cli-ask-other-mount = 目标与其所在目录不在同一个文件系统。

@@ -3,9 +3,12 @@
 use serde_json::Value;
 
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, CallRecord, CallStatus};
-use crate::policy::Origin;
+use crate::policy::{Origin, one_line};
 
 use super::Caller;
+
+/// Characters of a tool's and of a model's name.
+const LONGEST_NAME: usize = 200;
 
 /// The line that is committed with the row that begins a call, and with the one that refuses it.
 pub(super) fn decided(caller: &Caller, row: &CallRecord) -> AuditEntry {
@@ -39,7 +42,11 @@ fn line(caller: &Caller, act: AuditAct, row: &CallRecord) -> AuditEntry {
         Origin::CommandLine => AuditOrigin::CommandLine,
         Origin::Server => AuditOrigin::Server,
     };
-    AuditEntry { model: caller.model.clone(), ..AuditEntry::of_call(caller.shared.now(), act, origin, row) }
+    let entry = AuditEntry::of_call(caller.shared.now(), act, origin, row);
+    // Both may be anybody's words: a line of the audit stays a line.
+    let model = one_line(&caller.model, LONGEST_NAME).into_owned();
+    let tool = one_line(&entry.tool, LONGEST_NAME).into_owned();
+    AuditEntry { model, tool, ..entry }
 }
 
 fn state(status: CallStatus) -> &'static str {

@@ -5,7 +5,7 @@ use egui::{
 };
 
 use crate::app::Intent;
-use crate::ir::{Preview, UndoDirection, UndoEntry, UndoOperation, UndoScope, UndoState};
+use crate::ir::{Preview, UndoDirection, UndoEntry, UndoScope};
 use crate::lang::Arg;
 use crate::ui::card::Rows;
 use crate::ui::card::diff;
@@ -13,7 +13,7 @@ use crate::ui::icon::Icon;
 use crate::ui::modal::undo::icon_of;
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{Button, IconButton, line_of_text};
+use crate::ui::widget::{Button, IconButton, hover_name, line_of_text};
 
 const WIDTH: f32 = 400.0;
 /// Highest diff before it scrolls by itself, in points.
@@ -129,28 +129,6 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     }
 }
 
-/// The key of what a change was.
-pub fn operation_key(operation: UndoOperation) -> &'static str {
-    match operation {
-        UndoOperation::Created => "undo-created",
-        UndoOperation::Changed => "undo-changed",
-        UndoOperation::FolderMade => "undo-folder-made",
-        UndoOperation::Deleted => "undo-deleted",
-    }
-}
-
-/// The key of where a change stands.
-pub fn state_key(state: UndoState) -> &'static str {
-    match state {
-        UndoState::Begun => "undo-state-begun",
-        UndoState::Done => "undo-state-done",
-        UndoState::Undone => "undo-state-undone",
-        UndoState::Redone => "undo-state-redone",
-        UndoState::Void => "undo-state-void",
-        UndoState::Stale => "undo-state-stale",
-    }
-}
-
 fn change(ui: &mut Ui, scene: &Scene<'_>, view: &mut ViewState, entry: &UndoEntry, intents: &mut Vec<Intent>) {
     let theme = scene.theme;
     let colors = theme.colors;
@@ -173,13 +151,13 @@ fn change(ui: &mut Ui, scene: &Scene<'_>, view: &mut ViewState, entry: &UndoEntr
             let galley = line_of_text(ui, theme, &path, Type::Mono, colors.text, rect.width() - 20.0);
             let at = egui::pos2(rect.left() + 20.0, rect.center().y - galley.size().y / 2.0);
             ui.painter().galley(at, galley, colors.text);
-            if response.on_hover_text(entry.shown_path()).clicked() {
+            if response.on_hover_text(hover_name(&entry.shown_path())).clicked() {
                 intents.push(Intent::ToggleHistory(entry.id.clone()));
             }
             ui.add_space(space::XS);
             ui.horizontal(|ui| {
-                let what = lang.text(operation_key(entry.operation));
-                let facts = format!("{what} · {}", lang.text(state_key(entry.state)));
+                let what = lang.text(entry.operation.text_key());
+                let facts = format!("{what} · {}", lang.text(entry.state.text_key()));
                 ui.label(theme.rich(facts, Type::Meta, colors.dim));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let direction = if entry.can_undo() {

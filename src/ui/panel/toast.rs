@@ -6,10 +6,13 @@ use crate::app::Intent;
 use crate::app::toast::{Toast, Tone};
 use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
+use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{Button, IconButton};
 
 const WIDTH: f32 = 380.0;
+/// Characters of an error's own words.
+const MOST_DETAIL: usize = 400;
 
 /// Draws what is shown now.
 pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
@@ -17,8 +20,10 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
         return;
     }
     let mut done = None;
+    // Nothing covers a question about what the model may do, not even for five seconds.
+    let order = if scene.state.confirms.shown().is_some() { Order::Middle } else { Order::Tooltip };
     Area::new(Id::unique("toasts"))
-        .order(Order::Tooltip)
+        .order(order)
         .anchor(Align2::RIGHT_BOTTOM, vec2(-16.0, -124.0))
         .fade_in(scene.theme.animations)
         .show(ui.ctx(), |ui| {
@@ -64,8 +69,10 @@ fn draw(ui: &mut Ui, scene: &Scene<'_>, toast: &Toast) -> Option<Vec<Intent>> {
                     let words = scene.filled(toast.key, &toast.args);
                     let label = ui.add(Label::new(theme.rich(words.as_str(), Type::Control, colors.text)).wrap());
                     label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, words.as_str()));
-                    if !toast.detail.is_empty() {
-                        let detail = crate::policy::escape(&toast.detail, false).into_owned();
+                    let reason = toast.error.as_ref().map(|error| sentence::error(scene.lang, error));
+                    let detail = reason.as_deref().unwrap_or(&toast.detail);
+                    if !detail.is_empty() {
+                        let detail = crate::policy::one_line(detail, MOST_DETAIL).into_owned();
                         ui.add(Label::new(theme.rich(detail, Type::Meta, colors.dim)).wrap());
                     }
                     ui.add_space(2.0);

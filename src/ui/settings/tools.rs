@@ -8,7 +8,6 @@ use crate::app::rows::bytes;
 use crate::app::settings::TOOLS;
 use crate::ir::RiskLevel;
 use crate::ui::scene::Scene;
-use crate::ui::sentence::risk_key;
 use crate::ui::theme::space;
 use crate::ui::widget::{Badge, Switch, Tone};
 
@@ -104,7 +103,7 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) 
                     RiskLevel::Medium => Tone::Warn,
                     RiskLevel::High | RiskLevel::Critical => Tone::Bad,
                 };
-                ui.add(Badge::new(lang.text(risk_key(tool.risk)), tone));
+                ui.add(Badge::new(lang.text(tool.risk.text_key()), tone));
                 changed
             });
             if changed {

@@ -27,7 +27,6 @@ mod both;
 mod call;
 mod client;
 mod connection;
-mod conversation;
 mod crash;
 #[cfg(target_os = "linux")]
 mod desktop;
