@@ -7,8 +7,11 @@ use crate::port::{Answer, Command, ConfirmRequest};
 
 use super::Reaction;
 
-/// How long keys and clicks are ignored after a question appears or changes, in milliseconds.
+/// How long keys and clicks are ignored after a question appears or changes, in milliseconds; and how long it must be
+/// quiet: each one that is ignored begins the time anew.
 pub const GUARD_MS: i64 = 500;
+/// Whoever typed so short a time before a question appeared goes on typing without having seen it, in milliseconds.
+const TYPING_MS: i64 = 2_000;
 
 /// The queue of questions.
 #[derive(Debug, Clone, Default)]
@@ -16,10 +19,37 @@ pub struct Confirms {
     /// In the order in which they came.
     pub waiting: Vec<ConfirmRequest>,
     shown: Option<ConfirmId>,
-    /// When what is shown last changed.
+    /// When what is shown last changed, or a key or click was ignored.
     changed_at: UnixMs,
+    sight: Sight,
+    /// When the person last typed, wherever.
+    typed_at: Option<UnixMs>,
+    first_press: FirstPress,
     /// Answered, and not closed by the engine yet.
     answered: HashMap<ConfirmId, ConfirmRequest>,
+}
+
+/// How much the person can have seen of the shown question: its buttons, and the beginning of what it would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Sight {
+    #[default]
+    Out,
+    /// In sight since then.
+    Since(UnixMs),
+    /// It was in sight for the guard's time. What follows is the person's own scrolling.
+    Seen,
+}
+
+/// What the next press of the key that allows means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum FirstPress {
+    /// A yes.
+    #[default]
+    Counts,
+    /// The end of a message that the person was typing: it does not count.
+    IsIgnored,
+    /// One was ignored, and the person was told: the next one is a yes.
+    WasIgnored,
 }
 
 impl Confirms {
@@ -40,9 +70,49 @@ impl Confirms {
         self.shown.is_some() && now.0.saturating_sub(self.changed_at.0) >= GUARD_MS
     }
 
+    /// Whether a yes counts already: it must have been seen what it is a yes to.
+    pub fn takes_yes(&self, now: UnixMs) -> bool {
+        let is_seen = match self.sight {
+            Sight::Out => false,
+            Sight::Since(at) => now.0.saturating_sub(at.0) >= GUARD_MS,
+            Sight::Seen => true,
+        };
+        is_seen && self.is_open(now)
+    }
+
+    /// Whether the buttons and the beginning of the preview are, or were long enough, in sight.
+    pub fn is_in_sight(&self) -> bool {
+        self.sight != Sight::Out
+    }
+
+    /// Whether what the window found is news.
+    pub fn wants_sight(&self, is_in_sight: bool) -> bool {
+        match self.sight {
+            Sight::Out => is_in_sight,
+            Sight::Since(_) => !is_in_sight,
+            Sight::Seen => false,
+        }
+    }
+
+    /// The window found whether both are in sight.
+    pub(super) fn see(&mut self, confirm: &ConfirmId, is_in_sight: bool, now: UnixMs) {
+        if self.shown.as_ref() != Some(confirm) {
+            return;
+        }
+        self.sight = match (self.sight, is_in_sight) {
+            (Sight::Seen, _) => Sight::Seen,
+            (Sight::Since(at), _) if now.0.saturating_sub(at.0) >= GUARD_MS => Sight::Seen,
+            (Sight::Since(at), true) => Sight::Since(at),
+            (Sight::Out, true) => Sight::Since(now),
+            (Sight::Out | Sight::Since(_), false) => Sight::Out,
+        };
+    }
+
     /// When an answer begins to count: the window draws once more then.
     pub(super) fn opens_at(&self) -> Option<UnixMs> {
-        self.shown.as_ref().map(|_| UnixMs(self.changed_at.0 + GUARD_MS))
+        self.shown.as_ref()?;
+        let seen_at = if let Sight::Since(at) = self.sight { at } else { self.changed_at };
+        Some(UnixMs(self.changed_at.0.max(seen_at.0) + GUARD_MS))
     }
 
     /// The window comes into sight again, or gets the keyboard: what is typed or clicked in that moment was meant for
@@ -50,10 +120,48 @@ impl Confirms {
     pub fn appear(&mut self, now: UnixMs) {
         if self.shown.is_some() {
             self.changed_at = now;
+            if self.sight != Sight::Out {
+                self.sight = Sight::Since(now);
+            }
         }
     }
 
-    pub(super) fn ask(&mut self, request: ConfirmRequest, now: UnixMs) {
+    /// The person pressed or clicked something that is ignored: the quiet time begins anew.
+    pub fn disturb(&mut self, now: UnixMs) {
+        if self.shown.is_some() {
+            self.changed_at = now;
+        }
+    }
+
+    /// The person typed text that goes to no field of the question. Whoever types on when one appears has not seen it, and
+    /// the key that ends the message is no yes.
+    pub fn type_on(&mut self, now: UnixMs) {
+        self.typed_at = Some(now);
+        self.disturb(now);
+        if self.shown.is_some() {
+            self.first_press = FirstPress::IsIgnored;
+        }
+    }
+
+    /// Whether the next press of the key that allows ends a message that was being typed.
+    pub fn ignores_press(&self) -> bool {
+        self.first_press == FirstPress::IsIgnored
+    }
+
+    /// Whether a press was ignored: the person is told, and the next one counts.
+    pub fn has_ignored_press(&self) -> bool {
+        self.first_press == FirstPress::WasIgnored
+    }
+
+    /// The key that allows was pressed as the end of a message.
+    pub(super) fn ignore_press(&mut self, now: UnixMs) {
+        if self.ignores_press() {
+            self.first_press = FirstPress::WasIgnored;
+            self.disturb(now);
+        }
+    }
+
+    pub(crate) fn ask(&mut self, request: ConfirmRequest, now: UnixMs) {
         let is_shown = self.shown.as_ref() == Some(&request.id);
         let asked = request.id.clone();
         match self.waiting.iter_mut().find(|waiting| waiting.id == request.id) {
@@ -130,7 +238,8 @@ impl Confirms {
     /// Allows the listed reads once, if they are still exactly the list that is shown.
     pub(super) fn allow_reads(&mut self, listed: &[ConfirmId], now: UnixMs) -> Reaction {
         let shown: Vec<ConfirmId> = self.reads().iter().map(|request| request.id.clone()).collect();
-        if shown != listed || !self.is_open(now) {
+        if shown != listed || !self.takes_yes(now) {
+            self.disturb_early(now);
             return Reaction::none();
         }
         let mut reaction = Reaction::none();
@@ -159,9 +268,14 @@ impl Confirms {
         }
     }
 
-    /// Only the question that is shown, and only after the guard.
+    /// Only the question that is shown, only after the guard, and a yes only to what was seen.
     fn answer(&mut self, confirm: &ConfirmId, answer: Answer, now: UnixMs) -> Reaction {
-        if self.shown.as_ref() != Some(confirm) || !self.is_open(now) {
+        let counts = match &answer {
+            Answer::AllowOnce | Answer::AllowWithNetwork | Answer::AllowInSession { .. } => self.takes_yes(now),
+            Answer::Deny { .. } | Answer::DenyInSession { .. } | Answer::DenyAndStop => self.is_open(now),
+        };
+        if self.shown.as_ref() != Some(confirm) || !counts {
+            self.disturb_early(now);
             return Reaction::none();
         }
         if let Some(request) = self.take(confirm, now) {
@@ -180,9 +294,19 @@ impl Confirms {
         Some(request)
     }
 
+    /// An answer that came too early.
+    fn disturb_early(&mut self, now: UnixMs) {
+        if !self.is_open(now) {
+            self.disturb(now);
+        }
+    }
+
     fn show(&mut self, confirm: Option<ConfirmId>, now: UnixMs) {
         self.shown = confirm;
         self.changed_at = now;
+        self.sight = Sight::Out;
+        let types = self.typed_at.is_some_and(|at| now.0.saturating_sub(at.0) < TYPING_MS);
+        self.first_press = if types { FirstPress::IsIgnored } else { FirstPress::Counts };
     }
 }
 
@@ -200,7 +324,15 @@ mod tests {
         for id in ids {
             confirms.ask(question(id), APPEARED);
         }
+        see(&mut confirms, APPEARED);
         confirms
+    }
+
+    /// The window shows what is asked, whole.
+    fn see(confirms: &mut Confirms, now: UnixMs) {
+        if let Some(shown) = confirms.shown().map(|shown| shown.id.clone()) {
+            confirms.see(&shown, true, now);
+        }
     }
 
     fn answer_of(reaction: &Reaction) -> Option<&Answer> {
@@ -216,18 +348,72 @@ mod tests {
         let id = ConfirmId::new("a");
         assert_eq!(confirms.allow_once(&id, EARLY), Reaction::none());
         assert_eq!(confirms.deny(&id, String::new(), EARLY), Reaction::none());
-        assert_eq!(answer_of(&confirms.allow_once(&id, OPEN)), Some(&Answer::AllowOnce));
+        // Each answer that came too early began the time anew.
+        assert_eq!(confirms.allow_once(&id, UnixMs(EARLY.0 + 499)), Reaction::none());
+        let at = UnixMs(EARLY.0 + 499 + 500);
+        assert_eq!(answer_of(&confirms.allow_once(&id, at)), Some(&Answer::AllowOnce));
+    }
+
+    #[test]
+    fn whoever_types_on_answers_nothing_until_it_is_quiet_and_the_key_that_ends_the_message_is_no_yes() {
+        let mut confirms = asked(&["a"]);
+        let id = ConfirmId::new("a");
+        for at in (0..40).map(|key| UnixMs(APPEARED.0 + key * 80)) {
+            confirms.type_on(at);
+            assert!(!confirms.is_open(UnixMs(at.0 + 79)));
+        }
+        // A pause before the closing press does not make it a yes.
+        let paused = UnixMs(APPEARED.0 + 40 * 80 + 5_000);
+        assert!(confirms.takes_yes(paused) && confirms.ignores_press());
+        confirms.ignore_press(paused);
+        assert!(confirms.has_ignored_press() && !confirms.takes_yes(UnixMs(paused.0 + 499)));
+        assert!(!confirms.ignores_press());
+        assert!(answer_of(&confirms.allow_once(&id, UnixMs(paused.0 + 500))).is_some());
+    }
+
+    #[test]
+    fn a_message_that_was_being_typed_when_the_question_appeared_counts_too_and_an_old_one_does_not() {
+        for (before, ignores) in [(100, true), (1_999, true), (2_000, false), (60_000, false)] {
+            let mut confirms = Confirms::default();
+            confirms.type_on(UnixMs(APPEARED.0 - before));
+            confirms.ask(question("a"), APPEARED);
+            assert_eq!(confirms.ignores_press(), ignores, "{before} ms before");
+        }
+    }
+
+    #[test]
+    fn a_yes_counts_only_after_the_buttons_and_the_beginning_of_the_preview_were_in_sight_for_the_guards_time() {
+        let id = ConfirmId::new("a");
+        let mut confirms = Confirms::default();
+        confirms.ask(question("a"), APPEARED);
+        let later = UnixMs(APPEARED.0 + 60_000);
+        assert_eq!(confirms.allow_once(&id, later), Reaction::none(), "nothing of it was ever on the screen");
+        confirms.see(&id, true, later);
+        confirms.see(&id, false, UnixMs(later.0 + 400));
+        assert_eq!(confirms.allow_once(&id, UnixMs(later.0 + 5_000)), Reaction::none(), "it was, but too short");
+        confirms.see(&id, true, UnixMs(later.0 + 6_000));
+        confirms.see(&id, true, UnixMs(later.0 + 6_400));
+        assert_eq!(confirms.allow_once(&id, UnixMs(later.0 + 6_499)), Reaction::none());
+        // Whoever has seen it may scroll on.
+        confirms.see(&id, false, UnixMs(later.0 + 6_500));
+        assert!(answer_of(&confirms.allow_once(&id, UnixMs(later.0 + 7_500))).is_some());
+        // A no needs no sight.
+        let mut confirms = Confirms::default();
+        confirms.ask(question("a"), APPEARED);
+        assert!(answer_of(&confirms.deny(&id, String::new(), OPEN)).is_some());
     }
 
     #[test]
     fn the_guard_begins_again_when_the_question_changes_or_the_next_one_shows() {
         let mut confirms = asked(&["a", "b"]);
         confirms.ask(question("a"), OPEN);
-        assert_eq!(confirms.allow_once(&ConfirmId::new("a"), UnixMs(OPEN.0 + 499)), Reaction::none());
+        see(&mut confirms, OPEN);
+        assert!(!confirms.takes_yes(UnixMs(OPEN.0 + 499)));
         let at = UnixMs(OPEN.0 + 500);
         assert!(answer_of(&confirms.allow_once(&ConfirmId::new("a"), at)).is_some());
         assert_eq!(confirms.shown().map(|shown| shown.id.as_str()), Some("b"));
-        assert_eq!(confirms.allow_once(&ConfirmId::new("b"), UnixMs(at.0 + 499)), Reaction::none());
+        see(&mut confirms, at);
+        assert!(!confirms.takes_yes(UnixMs(at.0 + 499)));
         assert!(answer_of(&confirms.allow_once(&ConfirmId::new("b"), UnixMs(at.0 + 500))).is_some());
     }
 
@@ -235,7 +421,7 @@ mod tests {
     fn the_guard_begins_again_when_the_window_comes_into_sight() {
         let mut confirms = asked(&["a"]);
         confirms.appear(OPEN);
-        assert_eq!(confirms.allow_once(&ConfirmId::new("a"), UnixMs(OPEN.0 + 499)), Reaction::none());
+        assert!(!confirms.takes_yes(UnixMs(OPEN.0 + 499)));
         assert!(answer_of(&confirms.allow_once(&ConfirmId::new("a"), UnixMs(OPEN.0 + 500))).is_some());
     }
 
@@ -259,13 +445,15 @@ mod tests {
         confirms.ask(read("a"), APPEARED);
         confirms.ask(question("write"), APPEARED);
         confirms.ask(read("b"), APPEARED);
+        see(&mut confirms, APPEARED);
         let listed: Vec<ConfirmId> = ["a", "b"].map(ConfirmId::new).to_vec();
         assert_eq!(confirms.allow_reads(&listed, EARLY), Reaction::none());
         confirms.ask(read("c"), OPEN);
+        see(&mut confirms, OPEN);
         let later = UnixMs(OPEN.0 + 10_000);
         assert_eq!(confirms.allow_reads(&listed, later), Reaction::none(), "the list is another one now");
         let listed: Vec<ConfirmId> = ["a", "b", "c"].map(ConfirmId::new).to_vec();
-        assert_eq!(confirms.allow_reads(&listed, UnixMs(OPEN.0 + 499)), Reaction::none());
+        assert!(!confirms.takes_yes(UnixMs(OPEN.0 + 499)));
         assert_eq!(confirms.allow_reads(&listed, later).commands.len(), 3);
         assert_eq!(confirms.shown().map(|shown| shown.id.as_str()), Some("write"));
     }
@@ -286,7 +474,8 @@ mod tests {
         assert_eq!(confirms.deny_in_session(&id, 1, OPEN), Reaction::none());
         assert_eq!(confirms.deny_in_session(&id, 0, EARLY), Reaction::none(), "the guard holds for it too");
         let scope = question("a").denials[0].scope.clone();
-        assert_eq!(answer_of(&confirms.deny_in_session(&id, 0, OPEN)), Some(&Answer::DenyInSession { scope }));
+        let at = UnixMs(EARLY.0 + 500);
+        assert_eq!(answer_of(&confirms.deny_in_session(&id, 0, at)), Some(&Answer::DenyInSession { scope }));
     }
 
     #[test]

@@ -36,17 +36,8 @@ pub enum Intent {
     },
     /// A copy of the whole shown branch.
     ForkSession(SessionId),
-    /// Asks first where it is for good.
     DeleteSession(SessionId),
-    ConfirmDeletion,
-    CancelDeletion,
     RestoreSession(SessionId),
-    /// A new session that lives on this server.
-    BeginThread(String),
-    /// Asks a server for its list anew.
-    ListThreads(String),
-    /// Shows all of a server's sessions in the sidebar, or the newest alone.
-    ToggleThreads(String),
 
     /// The system locked the screen, or opened it again.
     NoteScreenLock {
@@ -169,6 +160,13 @@ pub enum Intent {
 
     // Confirmations
     AllowOnce(ConfirmId),
+    /// Whether the shown question's buttons and the beginning of its preview are in sight.
+    SeeConfirm {
+        confirm: ConfirmId,
+        is_in_sight: bool,
+    },
+    /// The key that allows was pressed as the end of a message that was being typed.
+    IgnorePress,
     /// The command may run once, and use the network in this run.
     AllowWithNetwork(ConfirmId),
     /// Allows by the proposal with this index.

@@ -15,7 +15,6 @@ pub mod rows;
 pub mod search;
 pub mod session;
 pub mod settings;
-pub mod thread;
 pub mod toast;
 pub mod undo;
 
@@ -24,7 +23,7 @@ pub mod link;
 mod session_view;
 mod state;
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
 mod turn;
 mod window;
 

@@ -39,8 +39,7 @@ impl AppState {
     /// The selected session, from its view or from the list.
     pub fn current(&self) -> Option<&Session> {
         let selected = self.selected.as_ref()?;
-        let known = || self.sessions.iter().find(|session| session.id == *selected);
-        self.shown().map(|view| &view.session).or_else(known).or_else(|| self.threads.find(selected))
+        self.shown().map(|view| &view.session).or_else(|| self.sessions.iter().find(|session| session.id == *selected))
     }
 
     pub(super) fn started(&mut self, settings: Settings, data_dir: PathBuf, presets: Vec<PresetInfo>) -> Reaction {
@@ -58,8 +57,7 @@ impl AppState {
     pub(super) fn sessions_listed(&mut self, sessions: Vec<Session>, now: UnixMs) -> Reaction {
         self.sessions = sessions;
         self.has_sessions = true;
-        // A list of this computer's sessions says nothing of those that live on a server.
-        let is_known = |id: &SessionId| id.is_on_server() || self.sessions.iter().any(|session| session.id == *id);
+        let is_known = |id: &SessionId| self.sessions.iter().any(|session| session.id == *id);
         if self.selected.as_ref().is_some_and(is_known) {
             return Reaction::none();
         }
@@ -90,7 +88,6 @@ impl AppState {
         self.settings_page = None;
         self.audit = None;
         self.failed.remove(session);
-        self.threads.unreached = None;
         if self.selected.as_ref() == Some(session) && self.shown().is_some() {
             return Reaction::none();
         }
@@ -122,11 +119,9 @@ impl AppState {
 
     pub(super) fn session_opened(&mut self, view: SessionView, now: UnixMs) -> Reaction {
         let session = view.session.clone();
-        let is_known =
-            self.sessions.iter().any(|other| other.id == session.id) || self.threads.find(&session.id).is_some();
+        let is_known = self.sessions.iter().any(|other| other.id == session.id);
         self.activity.insert(session.id.clone(), view.state);
         self.put(session.clone());
-        self.threads.unreached.take_if(|(of, _)| *of == session.id);
         let is_selected = self.selected.as_ref() == Some(&session.id);
         let is_awaited = !is_selected && !is_known && self.awaited_sessions > 0;
         if is_awaited {
@@ -164,10 +159,6 @@ impl AppState {
     }
 
     fn put(&mut self, session: Session) {
-        if session.id.is_on_server() {
-            self.threads.put(session);
-            return;
-        }
         match self.sessions.iter_mut().find(|other| other.id == session.id) {
             Some(known) => *known = session,
             None => self.sessions.insert(0, session),
@@ -177,15 +168,11 @@ impl AppState {
     pub(super) fn session_deleted(&mut self, session: &SessionId, now: UnixMs) -> Reaction {
         let order = rows::sidebar_order(self, now);
         let title = self.sessions.iter().find(|other| other.id == *session).map(|found| found.title.clone());
-        let title = title.or_else(|| self.threads.find(session).map(|found| found.title.clone()));
         self.sessions.retain(|other| other.id != *session);
-        self.threads.forget(session);
         self.confirms.forget_session(session, now);
-        // What a server deleted is gone.
-        let undo = (!session.is_on_server())
-            .then(|| ToastAction { key: "notice-undo", intent: Intent::RestoreSession(session.clone()) });
+        let undo = ToastAction { key: "notice-undo", intent: Intent::RestoreSession(session.clone()) };
         let title = title.unwrap_or_default();
-        self.toasts.say_with(Tone::Info, "notice-session-deleted", vec![("title", title)], undo, now);
+        self.toasts.say_with(Tone::Info, "notice-session-deleted", vec![("title", title)], Some(undo), now);
         if self.selected.as_ref() != Some(session) {
             return Reaction::none();
         }

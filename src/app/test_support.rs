@@ -58,7 +58,7 @@ pub(super) fn message(id: &str, role: Role, text: &str) -> MessageRecord {
     }
 }
 
-pub(super) fn question(id: &str) -> ConfirmRequest {
+pub(crate) fn question(id: &str) -> ConfirmRequest {
     ConfirmRequest {
         id: ConfirmId::new(id),
         session: SessionId::new("s"),

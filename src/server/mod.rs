@@ -6,6 +6,7 @@
 //! Nothing here touches a person's files, and nothing here draws.
 
 mod agent;
+mod agui;
 mod args;
 mod bus;
 mod connection;

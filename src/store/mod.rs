@@ -13,7 +13,6 @@ mod audit;
 mod call;
 mod connection;
 mod contact;
-mod draft;
 mod error;
 mod export;
 mod link;

@@ -6,7 +6,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,8 +20,10 @@ use crate::port::{Command, Event, GeneralSettings, Language, Theme as ThemeSetti
 use super::notice::{LONG_TURN_MS, Notice};
 use super::panel::composer;
 use super::scene::{Rows, Scene, ViewState};
+use super::stray::Strays;
 use super::theme::{Mode, Theme};
 use super::transcript::Transcript;
+use super::waker::Waker;
 use super::{font, layout, screen_lock, task};
 
 /// Called from any thread when events have come; does not block.
@@ -72,8 +73,6 @@ pub(super) enum Arrival {
     Launched(Result<Box<dyn Port>, Box<StartFault>>),
 }
 
-/// How often a stream may ask for a frame.
-const FRAME_MS: u64 = 33;
 /// How long `logic` may take events.
 const DRAIN_BUDGET: Duration = Duration::from_millis(4);
 /// How long after a composition its last key may still come, in milliseconds.
@@ -114,36 +113,8 @@ pub struct Window {
     turns: HashMap<SessionId, UnixMs>,
     /// When the person last did anything.
     touched_at: UnixMs,
-}
-
-/// Asks for frames, at most 30 a second however many events come.
-#[derive(Default)]
-pub(super) struct Waker {
-    ctx: std::sync::OnceLock<Context>,
-    /// When the last frame was drawn, in milliseconds since `epoch`.
-    last_frame_ms: AtomicU64,
-    epoch: std::sync::OnceLock<Instant>,
-}
-
-impl Waker {
-    fn elapsed_ms(&self) -> u64 {
-        let epoch = self.epoch.get_or_init(Instant::now);
-        u64::try_from(epoch.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn frame_drawn(&self) {
-        self.last_frame_ms.store(self.elapsed_ms(), Ordering::Relaxed);
-    }
-
-    /// Asks for a frame, soon.
-    pub(super) fn wake(&self) {
-        let Some(ctx) = self.ctx.get() else { return };
-        let since = self.elapsed_ms().saturating_sub(self.last_frame_ms.load(Ordering::Relaxed));
-        match FRAME_MS.checked_sub(since) {
-            None | Some(0) => ctx.request_repaint(),
-            Some(rest) => ctx.request_repaint_after(Duration::from_millis(rest)),
-        }
-    }
+    /// Keys and clicks that were meant for something else than the question that is shown.
+    strays: Strays,
 }
 
 fn system_time() -> UnixMs {
@@ -224,6 +195,7 @@ impl Window {
             notice: None,
             turns: HashMap::new(),
             touched_at: UnixMs(0),
+            strays: Strays::default(),
         }
     }
 
@@ -327,7 +299,6 @@ impl Window {
             && self.turns.remove(&end.session_id).is_some_and(|began| now.since(began) >= LONG_TURN_MS)
         {
             let session = self.state.sessions.iter().find(|session| session.id == end.session_id);
-            let session = session.or_else(|| self.state.threads.find(&end.session_id));
             let title = session.map_or("", |session| session.title.as_str());
             self.notice = Notice::of_end(&self.lang, end, title);
         }
@@ -374,6 +345,13 @@ impl Window {
         }
     }
 
+    /// What is typed or clicked while a question is shown that was not meant for it.
+    fn listen(&mut self, ctx: &Context, now: UnixMs) {
+        let writes = self.view.confirm.writes_reason(ctx);
+        let Self { strays, state, .. } = self;
+        ctx.input(|input| strays.listen(&input.events, &mut state.confirms, writes, now));
+    }
+
     fn take_input(&mut self, ctx: &Context, now: UnixMs) {
         let (dropped, images, close_requested, place) = ctx.input(|input| {
             let dropped: Vec<PathBuf> = input.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect();
@@ -398,6 +376,7 @@ impl Window {
         });
         if ctx.input(|input| !input.events.is_empty()) {
             self.touched_at = now;
+            self.listen(ctx, now);
         }
         let is_in_sight = ctx.input(|input| {
             let viewport = input.viewport();

@@ -20,9 +20,11 @@ pub mod scene;
 mod screen_lock;
 pub mod sentence;
 pub mod settings;
+mod stray;
 mod task;
 pub mod theme;
 pub mod transcript;
+mod waker;
 pub mod widget;
 
 pub use host::{Launcher, Port, Wake, Window, WindowOptions, run};

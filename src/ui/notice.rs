@@ -2,13 +2,16 @@
 //! never a path, a content or a secret, and every text goes through the one escape function.
 
 use crate::lang::{Arg, Lang};
-use crate::policy::{escape, redact};
+use crate::policy::{one_line, redact};
 use crate::port::{ConfirmRequest, TurnEnd, TurnOutcome};
 
 use super::sentence;
 
 /// A turn of at least this long is worth a word, in milliseconds.
 pub(super) const LONG_TURN_MS: u64 = 15_000;
+
+/// Characters of a file's name or a title.
+const LONGEST: usize = 120;
 
 /// What is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +76,7 @@ impl Notice {
 }
 
 fn safe(text: &str) -> String {
-    escape(&redact(text), false).into_owned()
+    one_line(&redact(text), LONGEST).into_owned()
 }
 
 #[cfg(test)]

@@ -8,19 +8,19 @@ use crate::policy::{Segment, segments, segments_name};
 
 use super::theme::{Theme, Type};
 
-/// Text with every deception as a red escape.
+/// Prose of several lines, with every deception as a red escape.
 pub fn safe(theme: &Theme, text: &str, kind: Type, color: Color32) -> LayoutJob {
     let mut job = LayoutJob::default();
-    append_safe(&mut job, theme, text, kind, color);
+    append(&mut job, theme, segments(text, true), kind, color);
     job
 }
 
-/// The same, at the end of a layout.
-pub fn append_safe(job: &mut LayoutJob, theme: &Theme, text: &str, kind: Type, color: Color32) {
-    append(job, theme, segments(text, true), kind, color);
+/// Prose in one line, at the end of a layout: its line breaks are escapes too.
+pub fn append_safe_line(job: &mut LayoutJob, theme: &Theme, text: &str, kind: Type, color: Color32) {
+    append(job, theme, segments(text, false), kind, color);
 }
 
-/// A path, a command or an address, in which look-alikes of ASCII are deceptions too.
+/// A path, a command or an address in one line, in which look-alikes of ASCII are deceptions too.
 pub fn safe_name(theme: &Theme, text: &str, kind: Type, color: Color32) -> LayoutJob {
     let mut job = LayoutJob::default();
     append_safe_name(&mut job, theme, text, kind, color);
@@ -29,7 +29,7 @@ pub fn safe_name(theme: &Theme, text: &str, kind: Type, color: Color32) -> Layou
 
 /// The same, at the end of a layout.
 pub fn append_safe_name(job: &mut LayoutJob, theme: &Theme, text: &str, kind: Type, color: Color32) {
-    append(job, theme, segments_name(text, true), kind, color);
+    append(job, theme, segments_name(text, false), kind, color);
 }
 
 fn append(job: &mut LayoutJob, theme: &Theme, segments: Vec<Segment<'_>>, kind: Type, color: Color32) {

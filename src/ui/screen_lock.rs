@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-use super::host::{Arrival, Waker};
+use super::host::Arrival;
+use super::waker::Waker;
 
 /// Watches from threads of their own until the program ends.
 #[cfg(target_os = "linux")]

@@ -13,7 +13,8 @@ use rfd::FileDialog;
 use crate::app::{Intent, PathPurpose};
 use crate::port::picture::{self, PictureProblem};
 
-use super::host::{Arrival, Waker};
+use super::host::Arrival;
+use super::waker::Waker;
 
 /// Largest text file that is attached, in bytes.
 const MOST_TEXT_BYTES: u64 = 1_048_576;

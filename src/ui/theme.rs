@@ -134,6 +134,10 @@ pub struct Syntax {
     pub comment: Color32,
 }
 
+/// How much of the text's colour a scroll bar has while its area is pointed at, and while it is itself.
+const HANDLE_OPACITY: f32 = 0.28;
+const HANDLE_OPACITY_UNDER_POINTER: f32 = 0.42;
+
 /// What a text is for; gives its face, size and line height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Type {
@@ -426,6 +430,11 @@ impl Theme {
         spacing.tooltip_width = 480.0;
         spacing.scroll = ScrollStyle { bar_width: 8.0, floating_width: 4.0, ..ScrollStyle::floating() };
         spacing.scroll.fade.strength = 0.0;
+        // The handle is of the text's colour: at full strength it would be the brightest thing in the window.
+        spacing.scroll.active_handle_opacity = HANDLE_OPACITY;
+        spacing.scroll.interact_handle_opacity = HANDLE_OPACITY_UNDER_POINTER;
+        spacing.scroll.active_background_opacity = 0.0;
+        spacing.scroll.interact_background_opacity = 0.0;
         style.interaction.tooltip_delay = 0.4;
         style.interaction.selectable_labels = false;
         style
@@ -553,6 +562,20 @@ mod tests {
             }
         }
         assert_eq!(too_weak, []);
+    }
+
+    #[test]
+    fn a_scroll_bar_can_be_seen_under_the_pointer_and_does_not_glare() {
+        for mode in [Mode::Light, Mode::Dark] {
+            let theme = Theme::new(mode);
+            let scroll = theme.style().spacing.scroll;
+            assert!(scroll.foreground_color, "the handle has the colour of the text");
+            for surface in [theme.colors.background, theme.colors.code, theme.colors.sidebar] {
+                let handle = surface.lerp_to_gamma(theme.colors.text, scroll.interact_handle_opacity);
+                let ratio = contrast(handle, surface);
+                assert!((1.8..4.5).contains(&ratio), "{mode:?}: {ratio}");
+            }
+        }
     }
 
     #[test]

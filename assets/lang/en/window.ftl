@@ -286,6 +286,7 @@ path-hint = ~/projects/web
 path-use = Use this path
 link-title = Open this link?
 link-detail = It leads to exactly this address, in your browser:
+link-more = … { $count } more characters: copy it to read them
 link-look-alike = Letters or signs in it look like others. The site is written the way it is looked up, and other look-alikes are shown as escapes.
 link-open = Open
 link-copy = Copy address

@@ -259,6 +259,7 @@ path-hint = ~/projects/web
 path-use = 使用此路径
 link-title = 打开这个链接吗？
 link-detail = 将在浏览器中打开以下地址：
+link-more = …… 还有 { $count } 个字符：可复制后查看
 link-look-alike = 其中有容易混淆的字符。网站名已按实际查询的形式写出，其余易混字符显示为转义。
 link-open = 打开
 link-copy = 复制地址

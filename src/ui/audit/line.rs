@@ -8,9 +8,10 @@ use crate::app::rows::bytes;
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, AuditRow, Decider, Tier, UnixMs, Verdict};
 use crate::lang::Lang;
 use crate::policy::escape;
+use crate::policy::one_line;
 use crate::ui::card::quantity;
 use crate::ui::icon::Icon;
-use crate::ui::safe_text::safe;
+use crate::ui::safe_text::append_safe_line;
 use crate::ui::scene::Scene;
 use crate::ui::theme::{Theme, Type, radius, size, space};
 use crate::ui::widget::{IconButton, focus_ring, line_of_text};
@@ -241,8 +242,13 @@ fn facts(scene: &Scene<'_>, entry: &AuditEntry, row: &AuditRow) -> Vec<(&'static
     ]
 }
 
+/// Characters of a fact.
+const LONGEST_VALUE: usize = 2_000;
+
 fn fact(ui: &mut Ui, theme: &Theme, name: &str, value: &str) {
-    let mut job = safe(theme, &format!("{name}  "), Type::Meta, theme.colors.dim);
-    crate::ui::safe_text::append_safe(&mut job, theme, value, Type::Meta, theme.colors.text);
+    let mut job = egui::text::LayoutJob::default();
+    append_safe_line(&mut job, theme, &format!("{name}  "), Type::Meta, theme.colors.dim);
+    let value = if value.len() > LONGEST_VALUE { one_line(value, LONGEST_VALUE) } else { value.into() };
+    append_safe_line(&mut job, theme, &value, Type::Meta, theme.colors.text);
     ui.add(Label::new(job).wrap());
 }

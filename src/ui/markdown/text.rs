@@ -11,6 +11,7 @@ use egui::{
 use super::node::{Link, Text};
 use super::view::Output;
 use crate::ui::theme::{Theme, Type, radius};
+use crate::ui::widget::hover_line;
 
 /// Space before and behind inline code, in points.
 const CODE_PADDING: f32 = 4.0;
@@ -192,8 +193,7 @@ impl LinkArea {
         }
         if let Some(response) = hovered {
             // The true address, with whatever tries to deceive made visible.
-            let address = crate::policy::escape_address(&self.link.address).into_owned();
-            response.on_hover_text(address);
+            response.on_hover_text(hover_line(&crate::policy::escape_address(&self.link.address)));
         }
         if is_clicked {
             let to = if self.link.is_image { &mut out.opened_image } else { &mut out.opened };

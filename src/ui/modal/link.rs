@@ -4,12 +4,16 @@ use egui::{Frame, Key, Margin, Modifiers, Ui};
 
 use crate::app::Intent;
 use crate::app::remote_image::PendingLink;
+use crate::lang::Arg;
 use crate::policy;
 use crate::ui::icon::Icon;
 use crate::ui::safe_text::safe_name;
 use crate::ui::scene::{Scene, take_key};
 use crate::ui::theme::{Type, space};
 use crate::ui::widget::Button;
+
+/// Characters of an address that are shown.
+const LONGEST: usize = 4_000;
 
 /// Draws the question while a link waits.
 pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
@@ -19,17 +23,27 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
         let (title, detail) =
             if is_image { ("link-image-title", "link-image-detail") } else { ("link-title", "link-detail") };
         super::head(ui, theme, scene.lang.text(title), scene.lang.text(detail));
-        Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 16 }).show(ui, |ui| {
-            // A host beyond ASCII is shown as it is looked up; what is left of look-alikes is red.
-            let encoded = policy::encode_host(&url);
-            let job = safe_name(theme, encoded.as_deref().unwrap_or(&url), Type::Mono, theme.colors.text);
-            let is_deceptive = encoded.is_some() || !policy::find_deceptive_name(&url, false).is_empty();
-            ui.add(egui::Label::new(job).wrap_mode(egui::TextWrapMode::Wrap));
-            if is_deceptive {
-                ui.add_space(space::S);
-                let note = theme.rich(scene.lang.text("link-look-alike"), Type::Control, theme.colors.bad);
-                ui.add(egui::Label::new(note).wrap_mode(egui::TextWrapMode::Wrap));
-            }
+        super::body(ui, "link", &url, |ui, _| {
+            Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 16 }).show(ui, |ui| {
+                // A host beyond ASCII is shown as it is looked up; what is left of look-alikes is red.
+                let encoded = policy::encode_host(&url);
+                let is_deceptive = encoded.is_some() || !policy::find_deceptive_name(&url, false).is_empty();
+                // The host stands at its beginning, and that is never what is left out.
+                let address = encoded.as_deref().unwrap_or(&url);
+                let (shown, left_out) = policy::beginning(address, usize::MAX, LONGEST);
+                let job = safe_name(theme, shown, Type::Mono, theme.colors.text);
+                ui.add(egui::Label::new(job).wrap_mode(egui::TextWrapMode::Wrap));
+                if left_out > 0 {
+                    ui.add_space(space::S);
+                    let words = scene.lang.format("link-more", &[("count", Arg::from(left_out))]);
+                    ui.label(theme.rich(words, Type::Control, theme.colors.warn));
+                }
+                if is_deceptive {
+                    ui.add_space(space::S);
+                    let note = theme.rich(scene.lang.text("link-look-alike"), Type::Control, theme.colors.bad);
+                    ui.add(egui::Label::new(note).wrap_mode(egui::TextWrapMode::Wrap));
+                }
+            });
         });
         super::foot(ui, theme, |ui| {
             let cancel = ui.add(Button::secondary(scene.lang.text("window-cancel")).shortcut("Esc"));

@@ -2,7 +2,6 @@
 
 pub mod closing;
 pub mod confirm;
-pub mod deletion;
 pub mod link;
 pub mod path;
 pub mod preview;
@@ -10,11 +9,19 @@ pub mod preview_color;
 pub mod sent;
 pub mod undo;
 
-use egui::{CornerRadius, Frame, Id, Margin, Modal, ModalResponse, Stroke, Ui, vec2};
+use egui::{CornerRadius, Frame, Id, Margin, Modal, ModalResponse, ScrollArea, Stroke, Ui, vec2};
 
 use super::theme::{Theme, Type, radius, space};
 
-/// Shows a modal in the middle of the window: a plain surface without margins of its own.
+/// What stays free around a modal, above and below together, in points.
+const AROUND: f32 = 32.0;
+/// What a modal's buttons take until they were measured.
+const FOOT_HEIGHT: f32 = 61.0;
+/// The least that is left for what lies between title and buttons.
+const LEAST_BODY: f32 = 48.0;
+
+/// Shows a modal in the middle of the window: a plain surface without margins of its own. What may grow goes into
+/// [`body`], so that title and buttons stay in sight whatever it holds.
 pub fn show<R>(
     ui: &Ui,
     theme: &Theme,
@@ -28,13 +35,71 @@ pub fn show<R>(
         .corner_radius(CornerRadius::same(radius::MODAL))
         .shadow(theme.shadow());
     let id = Id::unique(id);
-    let room = ui.ctx().content_rect().size() - vec2(32.0, 32.0);
+    let room = ui.ctx().content_rect().size() - vec2(AROUND, AROUND);
     let area = Modal::default_area(id).fade_in(theme.animations);
     Modal::new(id).area(area).frame(frame).backdrop_color(theme.colors.scrim).show(ui.ctx(), |ui| {
         ui.set_width(width.min(room.x));
         ui.spacing_mut().item_spacing = vec2(space::S, 0.0);
-        content(ui)
+        let top = ui.cursor().top();
+        let mut measures = Measures { top, body_bottom: None, ..Measures::load(ui, id) };
+        measures.store(ui, id);
+        let answer = content(ui);
+        measures = Measures::load(ui, id);
+        if let Some(bottom) = measures.body_bottom {
+            let below = ui.cursor().top() - bottom;
+            if (below - measures.below).abs() > 0.5 {
+                measures.below = below;
+                measures.store(ui, id);
+                ui.ctx().request_discard("the modal found the height of its buttons");
+            }
+        }
+        answer
     })
+}
+
+/// What a modal knows of its own parts between frames.
+#[derive(Debug, Clone, Copy)]
+struct Measures {
+    /// Where it begins in this frame.
+    top: f32,
+    /// Where its body ended in this frame, if it has one.
+    body_bottom: Option<f32>,
+    /// How much is below the body: the buttons.
+    below: f32,
+}
+
+impl Measures {
+    fn load(ui: &Ui, id: Id) -> Self {
+        let first = Self { top: 0.0, body_bottom: None, below: FOOT_HEIGHT };
+        ui.data(|data| data.get_temp(id.with("measures"))).unwrap_or(first)
+    }
+
+    fn store(self, ui: &Ui, id: Id) {
+        ui.data_mut(|data| data.insert_temp(id.with("measures"), self));
+    }
+}
+
+/// What lies between a modal's title and its buttons: it scrolls as soon as it would push them off the window. `content`
+/// gets the height that it may take, in points; `key` tells one content from the next, which begins at its top again.
+pub fn body<R>(
+    ui: &mut Ui,
+    modal: &'static str,
+    key: impl std::hash::Hash + std::fmt::Debug,
+    content: impl FnOnce(&mut Ui, f32) -> R,
+) -> R {
+    let id = Id::unique(modal);
+    let measures = Measures::load(ui, id);
+    let most = ui.ctx().content_rect().height() - AROUND;
+    let room = (most - (ui.cursor().top() - measures.top) - measures.below).max(LEAST_BODY);
+    let area = ScrollArea::vertical()
+        .id_salt(id.with(key))
+        .max_height(room)
+        .min_scrolled_height(room)
+        .auto_shrink([false, true]);
+    let answer = area.show(ui, |ui| content(ui, room)).inner;
+    let bottom = ui.cursor().top();
+    Measures { body_bottom: Some(bottom), ..Measures::load(ui, id) }.store(ui, id);
+    answer
 }
 
 /// A modal's title and one line below it.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use egui::text::LayoutJob;
-use egui::{Color32, CornerRadius, Frame, Rect, ScrollArea, Sense, Stroke, TextFormat, Ui, pos2, vec2};
+use egui::{Color32, CornerRadius, Frame, Id, Rect, ScrollArea, Sense, Stroke, TextFormat, Ui, pos2, vec2};
 
 use crate::app::preview::{PreviewRow, PreviewRows, RowKind, deceptions_of};
 use crate::app::rows::bytes;
@@ -36,7 +36,8 @@ pub fn height_of(theme: &Theme, rows: usize) -> f32 {
 
 /// Where a surface is and what it does now.
 pub struct Surface<'text> {
-    pub id: &'text str,
+    /// Tells it from others, and what it shows from what it showed before: a new content begins at its top.
+    pub id: Id,
     /// What a screen reader says of it.
     pub name: &'text str,
     /// In points.
@@ -45,14 +46,23 @@ pub struct Surface<'text> {
     pub jump: Option<usize>,
 }
 
-/// Draws the rows in a scrolling surface; gives how many rows are below what is in sight.
+/// What of a surface is in sight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sight {
+    /// Rows below what is in sight.
+    pub below: usize,
+    /// Whether its first row is drawn on the screen.
+    pub has_start: bool,
+}
+
+/// Draws the rows in a scrolling surface; gives what of it is in sight.
 pub fn show(
     ui: &mut Ui,
     theme: &Theme,
     preview: &Preview,
     (rows, syntax): (&PreviewRows, &PreviewColors),
     surface: &Surface<'_>,
-) -> usize {
+) -> Sight {
     let Surface { id, name, height, jump } = *surface;
     let colors = &theme.colors;
     Frame::NONE
@@ -100,7 +110,10 @@ pub fn show(
                     let ring = ui.clip_rect().shrink(1.0);
                     ui.painter().rect_stroke(ring, CornerRadius::same(radius::CARD), stroke, egui::StrokeKind::Inside);
                 }
-                total.saturating_sub(last)
+                // A hair of rounding hides nothing.
+                let seen = ui.clip_rect().y_range().expand(1.0);
+                let has_start = seen.contains(top) && seen.contains(top + line);
+                Sight { below: total.saturating_sub(last), has_start }
             })
             .inner
         })

@@ -3,8 +3,8 @@
 //! *Cancel* has the keyboard: a reflex changes nothing.
 
 use egui::{
-    Align, CornerRadius, Frame, Key, Label, Layout, Margin, Modifiers, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2,
-    vec2,
+    Align, CornerRadius, Frame, Id, Key, Label, Layout, Margin, Modifiers, Role, ScrollArea, Sense, Ui, WidgetInfo,
+    pos2, vec2,
 };
 
 use crate::app::Intent;
@@ -84,7 +84,6 @@ fn shown_preview(question: &UndoQuestion) -> Option<&Preview> {
 pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let Some(question) = &scene.state.undo else { return };
     let theme = scene.theme;
-    let room = ui.ctx().content_rect().height();
     let mut intents = Vec::new();
     super::show(ui, theme, "undo", WIDTH, |ui| {
         let (title, go) = match question.direction {
@@ -94,16 +93,20 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         let count = question.plan.as_ref().map_or(1, |plan| plan.steps.len());
         let title = scene.lang.format(title, &[("count", Arg::from(count))]);
         super::head(ui, theme, &title, scene.lang.text(line_key(question.plan.as_ref())));
-        Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 12 }).show(ui, |ui| {
-            let Some(plan) = &question.plan else {
-                ui.add(Spinner::new(scene.lang.text("undo-planning")).diameter(20.0));
-                return;
-            };
-            steps(ui, scene, question, plan, &mut intents);
-            if let Some(step) = shown_step(question) {
-                conflict(ui, scene, question, step, &mut intents);
-                content(ui, scene, question, step, &mut view.undo, room);
-            }
+        super::body(ui, "undo", question.revision, |ui, room| {
+            Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 12 }).show(ui, |ui| {
+                let Some(plan) = &question.plan else {
+                    ui.add(Spinner::new(scene.lang.text("undo-planning")).diameter(20.0));
+                    return;
+                };
+                let top = ui.cursor().top();
+                steps(ui, scene, question, plan, &mut intents);
+                if let Some(step) = shown_step(question) {
+                    conflict(ui, scene, question, step, &mut intents);
+                    let left = room - (ui.cursor().top() - top) - 16.0;
+                    content(ui, scene, question, step, &mut view.undo, left);
+                }
+            });
         });
         super::foot(ui, theme, |ui| {
             let cancel = ui.add(Button::secondary(scene.lang.text("undo-cancel")).shortcut("Esc"));
@@ -257,7 +260,7 @@ fn content(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, step: &UndoS
     else {
         return;
     };
-    let most = (room - 420.0).clamp(96.0, 440.0);
+    let most = room.clamp(96.0, 440.0);
     let height = preview::height_of(theme, rows.rows.len()).min(most);
     let name = scene.lang.text("undo-preview");
     preview::show(
@@ -265,6 +268,6 @@ fn content(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, step: &UndoS
         theme,
         shown,
         (rows, &view.colors),
-        &preview::Surface { id: "undo preview", name, height, jump: None },
+        &preview::Surface { id: Id::unique(("undo preview", view.shown, view.of)), name, height, jump: None },
     );
 }

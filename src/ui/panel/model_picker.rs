@@ -13,7 +13,7 @@ use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, ViewState, take_key};
 use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{IconButton, Spinner, TextField, focus_ring, line_of_text, menu_separator};
+use crate::ui::widget::{IconButton, Spinner, TextField, focus_ring, hover_line, line_of_text, menu_separator};
 
 const WIDTH: f32 = 400.0;
 
@@ -198,5 +198,5 @@ fn model(ui: &mut Ui, scene: &Scene<'_>, row: &ModelRow) -> Response {
     } else {
         name.clone()
     };
-    response.on_hover_text(hover)
+    response.on_hover_text(hover_line(&hover))
 }

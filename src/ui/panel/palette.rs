@@ -1,7 +1,5 @@
 //! Every action, chat and model by name (Ctrl+K).
 
-use std::borrow::Cow;
-
 use egui::{CornerRadius, Frame, Id, Key, Margin, Modifiers, ScrollArea, Sense, Ui, vec2};
 
 use crate::app::rows::{Label, PaletteKind, PaletteRow};
@@ -69,6 +67,10 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             let height = 10.0 * size::ROW;
             ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
                 ui.set_min_height(height);
+                if found.is_empty() {
+                    ui.label(theme.rich(scene.lang.text("palette-nothing"), Type::Control, theme.colors.dim));
+                    return;
+                }
                 ScrollArea::vertical().auto_shrink(false).max_height(height).show_rows(
                     ui,
                     size::ROW,
@@ -83,9 +85,6 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                         }
                     },
                 );
-                if found.is_empty() {
-                    ui.label(theme.rich(scene.lang.text("palette-nothing"), Type::Control, theme.colors.dim));
-                }
             });
         });
     });
@@ -97,11 +96,10 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     }
 }
 
-fn label_of<'row>(scene: &'row Scene<'_>, row: &'row PaletteRow) -> Cow<'row, str> {
+fn label_of<'row>(scene: &'row Scene<'_>, row: &'row PaletteRow) -> &'row str {
     match &row.label {
-        Label::Key(key) => Cow::Borrowed(scene.lang.text(key)),
-        Label::OfServer(key, server) => Cow::Owned(scene.filled(key, &[("server", server.clone())])),
-        Label::Text(text) => Cow::Borrowed(text),
+        Label::Key(key) => scene.lang.text(key),
+        Label::Text(text) => text,
     }
 }
 
@@ -119,7 +117,7 @@ fn draw_row(ui: &mut Ui, scene: &Scene<'_>, row: &PaletteRow, is_highlighted: bo
     let colors = scene.theme.colors;
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::CLICK);
     let name = label_of(scene, row);
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_highlighted, &*name));
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_highlighted, name));
     if is_highlighted || response.hovered() {
         ui.painter().rect_filled(rect, CornerRadius::same(radius::CONTROL - 2), colors.hover);
     }
@@ -132,7 +130,7 @@ fn draw_row(ui: &mut Ui, scene: &Scene<'_>, row: &PaletteRow, is_highlighted: bo
         PaletteKind::Model => Icon::Cpu,
     };
     icon.paint_at(ui.painter(), egui::pos2(rect.left() + space::M, rect.center().y), size::SMALL_ICON, colors.dim);
-    let galley = line_of_text(ui, scene.theme, &name, Type::Control, colors.text, rect.width() - 130.0);
+    let galley = line_of_text(ui, scene.theme, name, Type::Control, colors.text, rect.width() - 130.0);
     let place = egui::pos2(rect.left() + 32.0, rect.center().y - galley.size().y / 2.0);
     ui.painter().galley(place, galley, colors.text);
     if !row.keys.is_empty() {

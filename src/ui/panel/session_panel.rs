@@ -5,14 +5,16 @@ use egui::{Align, Frame, Label, Layout, Margin, Panel as EguiPanel, ScrollArea, 
 use crate::app::rows::{bytes, short_path};
 use crate::app::{Intent, PathPurpose, SettingsPage};
 use crate::lang::Arg;
-use crate::policy::{Rule, escape_name};
+use crate::policy::{Rule, one_line_name};
 use crate::ui::icon::Icon;
 use crate::ui::panel::composer::{MODES, mode_key};
 use crate::ui::rule::{self, form::Makes};
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::theme::{Type, size, space};
-use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Switch, Tone, line_of_text};
+use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Switch, Tone, hover_name, line_of_text};
 
+/// Characters of a host's name.
+const LONGEST_HOST: usize = 260;
 const WIDTH: f32 = 320.0;
 
 /// Draws the panel at the right.
@@ -56,7 +58,7 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, short.as_str()));
             let place = egui::pos2(rect.left(), rect.center().y - galley.size().y / 2.0);
             ui.painter().galley(place, galley, scene.theme.colors.text);
-            response.on_hover_text(escape_name(folder, false));
+            response.on_hover_text(hover_name(folder));
             if index == 0 {
                 ui.add(Badge::new(scene.lang.text("panel-first-folder"), Tone::Neutral))
                     .on_hover_text(scene.lang.text("panel-first-folder-detail"));
@@ -156,7 +158,7 @@ fn network(ui: &mut Ui, scene: &mut Scene<'_>, is_local_only: bool) {
     }
     for contact in &view.contacts {
         let colors = scene.theme.colors;
-        let shown = escape_name(&contact.host, false);
+        let shown = one_line_name(&contact.host, LONGEST_HOST);
         let host = scene.theme.rich(shown.as_ref(), Type::Mono, colors.text);
         ui.add(Label::new(host).wrap());
         let words = scene.lang.format(

@@ -1,18 +1,19 @@
 //! The bar over the transcript: title, folders, model, thinking, context.
 
-use egui::{Align, Frame, Layout, Margin, Panel as EguiPanel, RichText, Ui, UiBuilder, vec2};
+use egui::{Align, Frame, Layout, Margin, Panel as EguiPanel, Ui, UiBuilder, vec2};
 
 use crate::app::models::GUIDE;
 use crate::app::rows::{context_gauge, grouped_number, money, session_costs, short_path};
 use crate::app::{Intent, Panel, PathPurpose};
 use crate::ir::ThinkingLevel;
 use crate::lang::Arg;
-use crate::policy::{escape, escape_name};
 use crate::ui::icon::Icon;
-use crate::ui::panel::{model_picker, sidebar, threads};
+use crate::ui::panel::{model_picker, sidebar};
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::theme::{Type, size, space};
-use crate::ui::widget::{Chip, IconButton, MenuRow, line_of_text, menu, menu_heading, menu_separator};
+use crate::ui::widget::{
+    Chip, IconButton, MenuRow, hover_line, hover_name, line_of_text, menu, menu_heading, menu_separator,
+};
 
 /// Below this width folders share a chip and some chips lose their words, in points.
 const ROOMY: f32 = 800.0;
@@ -59,7 +60,7 @@ fn title(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Heading, true, text));
     ui.painter().galley(rect.min, galley, color);
     if is_cut {
-        response.on_hover_text(escape(text, false));
+        response.on_hover_text(hover_line(text));
     }
     if !session.title.is_empty() {
         let (id, pinned) = (session.id.clone(), session.pinned);
@@ -73,10 +74,6 @@ fn title(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
 }
 
 fn chips(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, is_roomy: bool) {
-    if let Some(url) = scene.state.home() {
-        threads::chips(ui, scene, url, is_roomy);
-        return;
-    }
     let is_open = scene.state.panel == Some(Panel::Session);
     let panel = IconButton::new(Icon::SlidersHorizontal, scene.lang.text("top-session-panel")).selected(is_open);
     if ui.add(panel).clicked() {
@@ -231,7 +228,7 @@ fn folder_chip(ui: &mut Ui, scene: &mut Scene<'_>, folder: &str, is_roomy: bool)
     let width = if is_roomy { 170.0 } else { 110.0 };
     let chip =
         ui.add(Chip::new(&tail(&short, if is_roomy { 26 } else { 16 })).icon(Icon::Folder).strong().max_width(width));
-    let chip = chip.on_hover_text(RichText::new(escape_name(folder, false)));
+    let chip = chip.on_hover_text(hover_name(folder));
     let chosen = menu(&chip, 260.0, |ui| folder_rows(ui, scene, folder));
     if let Some(intent) = chosen.and_then(|shown| shown.inner) {
         scene.push(intent);

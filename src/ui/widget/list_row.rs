@@ -109,6 +109,6 @@ impl Widget for ListRow<'_> {
         let is_cut = galley.elided;
         let place = Align2::LEFT_CENTER.anchor_size(pos2(left, rect.center().y), galley.size());
         ui.painter().galley(place.min, galley, color);
-        if is_cut { response.on_hover_text(crate::policy::escape(self.text, false)) } else { response }
+        if is_cut { response.on_hover_text(super::hover_line(self.text)) } else { response }
     }
 }

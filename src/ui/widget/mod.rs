@@ -42,10 +42,29 @@ pub fn focus_ring(ui: &Ui, response: &Response, rect: Rect, radius: u8, theme: &
     ui.painter().rect_stroke(grown, radius, stroke, StrokeKind::Outside);
 }
 
+/// Characters of what is shown over a control that cuts its text.
+const LONGEST_HOVER: usize = 1_000;
+
+/// What is shown over a control whose text is cut: a name or a title from elsewhere, in one line of bearable length.
+pub fn hover_line(text: &str) -> String {
+    crate::policy::one_line(text, LONGEST_HOVER).into_owned()
+}
+
+/// The same for a path or an address.
+pub fn hover_name(text: &str) -> String {
+    crate::policy::one_line_name(text, LONGEST_HOVER).into_owned()
+}
+
+/// Characters of a single line.
+const LONGEST_LINE: usize = 2_000;
+
 /// A single line of text, cut with an ellipsis where it is wider than `width`. Wherever the text comes from, what would
 /// deceive in it is drawn as an escape.
 pub fn line_of_text(ui: &Ui, theme: &Theme, text: &str, kind: Type, color: Color32, width: f32) -> Arc<Galley> {
-    let shown = crate::policy::escape(text, true).into_owned();
+    // What is far beyond any row's end need not be looked at.
+    let end = text.char_indices().nth(LONGEST_LINE).map_or(text.len(), |(at, _)| at);
+    let start = text.get(..end).unwrap_or(text);
+    let shown = crate::policy::escape(start, false).into_owned();
     let mut job = LayoutJob::single_section(shown, theme.format(kind, color));
     job.wrap = egui::text::TextWrapping::from_wrap_mode_and_width(TextWrapMode::Truncate, width);
     job.break_on_newline = false;

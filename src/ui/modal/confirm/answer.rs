@@ -1,6 +1,6 @@
 //! The answers: what the buttons, the keys and the field of a refusal mean. Plain Enter and Space never approve.
 
-use egui::{Align, Event, Id, Key, Layout, Modifiers, Response, Ui};
+use egui::{Align, Event, Frame, Id, Key, Label, Layout, Margin, Modifiers, Response, Ui, vec2};
 
 use crate::app::Intent;
 use crate::lang::Arg;
@@ -8,10 +8,14 @@ use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
 use crate::ui::modal;
 use crate::ui::scene::{Scene, take_fresh_key};
-use crate::ui::theme::{Type, space};
+use crate::ui::theme::{Type, size, space};
 use crate::ui::widget::{Button, IconButton, TextField, menu};
 
 use super::{ConfirmView, rule};
+
+/// The width from which all buttons stand in one row, in points.
+const ONE_ROW: f32 = 640.0;
+const MENU_WIDTH: f32 = 420.0;
 
 /// Keys of this frame that mean something here.
 #[derive(Debug, Clone, Copy)]
@@ -35,11 +39,37 @@ impl Pressed {
 }
 
 /// The field of a refusal.
-fn reason_id() -> Id {
+pub(super) fn reason_id() -> Id {
     Id::unique("deny reason")
 }
 
-pub(super) fn reason_field(
+/// Everything below the question: why a yes is not taken yet, the field of a refusal, the buttons. `has_start` says whether
+/// the beginning of what the call would do is on the screen.
+pub(super) fn answers(
+    ui: &mut Ui,
+    scene: &mut Scene<'_>,
+    confirm: &mut ConfirmView,
+    request: &ConfirmRequest,
+    (pressed, has_start): (Pressed, bool),
+) -> Option<Intent> {
+    let margin = Margin { left: 20, right: 20, top: 4, bottom: 8 };
+    let can_allow = has_start || scene.state.confirms.is_in_sight();
+    if !can_allow {
+        Frame::NONE.inner_margin(margin).show(ui, |ui| {
+            let button = Button::ghost(scene.lang.text("confirm-scroll")).icon(Icon::ChevronDown).small();
+            confirm.wants_start |= ui.add(button).clicked();
+        });
+    } else if scene.state.confirms.has_ignored_press() {
+        let words = scene.theme.rich(scene.lang.text("confirm-typed"), Type::ControlMedium, scene.theme.colors.warn);
+        Frame::NONE.inner_margin(margin).show(ui, |ui| ui.add(Label::new(words).wrap()));
+    }
+    if confirm.reason.is_some() {
+        Frame::NONE.inner_margin(margin).show(ui, |ui| reason_field(ui, scene, confirm, request, pressed.is_composing));
+    }
+    foot(ui, scene, confirm, request, (pressed, can_allow))
+}
+
+fn reason_field(
     ui: &mut Ui,
     scene: &mut Scene<'_>,
     confirm: &mut ConfirmView,
@@ -47,7 +77,6 @@ pub(super) fn reason_field(
     is_composing: bool,
 ) {
     let Some(reason) = &mut confirm.reason else { return };
-    ui.add_space(space::M);
     let id = reason_id();
     let has_focus = ui.memory(|memory| memory.has_focus(id));
     let mut sends = false;
@@ -96,63 +125,95 @@ fn takes_ctrl_enter(ui: &Ui) -> bool {
         || take_fresh_key(ui, Modifiers { ctrl: true, ..Modifiers::COMMAND }, Key::Enter)
 }
 
-pub(super) fn foot(
+fn foot(
     ui: &mut Ui,
     scene: &mut Scene<'_>,
     confirm: &mut ConfirmView,
     request: &ConfirmRequest,
-    pressed: Pressed,
+    (pressed, can_allow): (Pressed, bool),
 ) -> Option<Intent> {
-    let lang = scene.lang;
     let is_open = scene.state.confirms.is_open(scene.now);
-    let mut chosen = None;
+    let is_narrow = request.server.is_none() && ui.available_width() < ONE_ROW;
     let theme = scene.theme;
-    modal::foot(ui, theme, |ui| {
-        let deny = ui.add(Button::secondary(lang.text("confirm-deny")).shortcut("Esc"));
-        if confirm.reason.is_none()
-            && (std::mem::take(&mut confirm.wants_focus) || ui.memory(|m| m.focused().is_none()))
-        {
-            deny.request_focus();
+    let mut chosen = modal::foot(ui, theme, |ui| {
+        if is_narrow {
+            return ui
+                .vertical(|ui| {
+                    ui.spacing_mut().item_spacing.y = space::S;
+                    let row = vec2(ui.available_width(), size::CONTROL);
+                    let allowed =
+                        ui.allocate_ui(row, |ui| yes(ui, scene, confirm, request, (pressed, can_allow))).inner;
+                    let denied = ui.horizontal(|ui| no(ui, scene, confirm, request)).inner;
+                    allowed.or(denied)
+                })
+                .inner;
         }
-        if deny.clicked() {
-            chosen = Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
-        }
-        if !request.denials.is_empty() {
-            let button = ui.add(IconButton::new(Icon::ChevronDown, lang.text("confirm-deny-session")));
-            let opened = menu(&button, 420.0, |ui| rule::refusals(ui, scene, request));
-            if let Some(intent) = opened.and_then(|opened| opened.inner) {
-                chosen = Some(intent);
-            }
-        }
-        // A server is told that it was refused, and nothing else.
-        if request.server.is_none() && ui.add(Button::ghost(lang.text("confirm-deny-why"))).clicked() {
-            confirm.reason = if confirm.reason.is_some() { None } else { Some(String::new()) };
-            confirm.wants_focus = true;
-        }
-        countdown(ui, scene, request);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let allow = ui.add(Button::primary(lang.text("confirm-allow-once")).shortcut("Ctrl ⏎"));
-            if approves(ui, &allow) {
-                chosen = Some(allow_once(confirm, request));
-            }
-            // A rule never allows the network.
-            if !request.rule_proposals.is_empty() && !confirm.allows_network {
-                let button = Button::secondary(lang.text("confirm-allow-session")).trailing(Icon::ChevronDown);
-                let button = ui.add(button);
-                let opened = menu(&button, 420.0, |ui| rule::rules(ui, scene, request, pressed));
-                if let Some(intent) = opened.and_then(|opened| opened.inner) {
-                    chosen = Some(intent);
-                }
-            }
-        });
+        let denied = no(ui, scene, confirm, request);
+        yes(ui, scene, confirm, request, (pressed, can_allow)).or(denied)
     });
     if chosen.is_none() && !pressed.is_composing {
-        chosen = keys(ui, confirm, request, pressed);
+        chosen = keys(ui, scene, confirm, request, (pressed, can_allow));
     }
     if !is_open {
         // The guard itself is in the state; here it only keeps early keys from falling through to anything else.
         ui.ctx().request_repaint_after_secs(0.1);
     }
+    chosen
+}
+
+/// The ways to refuse, at the left; *Deny* has the keyboard.
+fn no(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, request: &ConfirmRequest) -> Option<Intent> {
+    let lang = scene.lang;
+    let mut chosen = None;
+    let deny = ui.add(Button::secondary(lang.text("confirm-deny")).shortcut("Esc"));
+    if confirm.reason.is_none() && (std::mem::take(&mut confirm.wants_focus) || ui.memory(|m| m.focused().is_none())) {
+        deny.request_focus();
+    }
+    if deny.clicked() {
+        chosen = Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
+    }
+    if !request.denials.is_empty() {
+        let button = ui.add(IconButton::new(Icon::ChevronDown, lang.text("confirm-deny-session")));
+        let opened = menu(&button, MENU_WIDTH, |ui| rule::refusals(ui, scene, request));
+        if let Some(intent) = opened.and_then(|opened| opened.inner) {
+            chosen = Some(intent);
+        }
+    }
+    // A server is told that it was refused, and nothing else.
+    if request.server.is_none() && ui.add(Button::ghost(lang.text("confirm-deny-why"))).clicked() {
+        confirm.reason = if confirm.reason.is_some() { None } else { Some(String::new()) };
+        confirm.wants_focus = true;
+    }
+    countdown(ui, scene, request);
+    chosen
+}
+
+/// The ways to allow, at the right.
+fn yes(
+    ui: &mut Ui,
+    scene: &Scene<'_>,
+    confirm: &ConfirmView,
+    request: &ConfirmRequest,
+    (pressed, can_allow): (Pressed, bool),
+) -> Option<Intent> {
+    let lang = scene.lang;
+    let mut chosen = None;
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        let button = Button::primary(lang.text("confirm-allow-once")).shortcut("Ctrl ⏎").disabled(!can_allow);
+        let allow = ui.add(button);
+        if approves(ui, &allow) {
+            chosen = Some(allow_once(confirm, request));
+        }
+        // A rule never allows the network.
+        if !request.rule_proposals.is_empty() && !confirm.allows_network {
+            let button = Button::secondary(lang.text("confirm-allow-session")).trailing(Icon::ChevronDown);
+            let button = ui.add(button.disabled(!can_allow));
+            let opened = menu(&button, MENU_WIDTH, |ui| rule::rules(ui, scene, request, pressed));
+            if let Some(intent) = opened.and_then(|opened| opened.inner) {
+                chosen = Some(intent);
+            }
+        }
+    });
     chosen
 }
 
@@ -168,7 +229,13 @@ fn countdown(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
     ui.ctx().request_repaint_after_secs(0.5);
 }
 
-fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest, pressed: Pressed) -> Option<Intent> {
+fn keys(
+    ui: &Ui,
+    scene: &Scene<'_>,
+    confirm: &mut ConfirmView,
+    request: &ConfirmRequest,
+    (pressed, can_allow): (Pressed, bool),
+) -> Option<Intent> {
     if egui::Popup::is_any_open(ui.ctx()) {
         return None;
     }
@@ -179,7 +246,16 @@ fn keys(ui: &Ui, confirm: &mut ConfirmView, request: &ConfirmRequest, pressed: P
         }
         return Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
     }
-    pressed.ctrl_enter.then(|| allow_once(confirm, request))
+    if !pressed.ctrl_enter {
+        return None;
+    }
+    if !can_allow {
+        // First it shows what it would be a yes to.
+        confirm.wants_start = true;
+        ui.ctx().request_repaint();
+        return None;
+    }
+    Some(if scene.state.confirms.ignores_press() { Intent::IgnorePress } else { allow_once(confirm, request) })
 }
 
 fn allow_once(confirm: &ConfirmView, request: &ConfirmRequest) -> Intent {

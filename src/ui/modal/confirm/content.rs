@@ -1,9 +1,10 @@
 //! What the call would do, whole: the preview, all arguments, other reads that wait, and the model's words, labelled.
 
-use egui::{Align, Frame, Key, Label, Layout, Margin, Modifiers, TextWrapMode, Ui, vec2};
+use egui::{Align, Frame, Id, Key, Label, Layout, Margin, Modifiers, TextWrapMode, Ui, vec2};
 
 use crate::app::Intent;
 use crate::app::preview::PreviewRows;
+use crate::ir::Preview;
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
@@ -15,42 +16,70 @@ use crate::ui::widget::{Button, IconButton, Shortcut};
 
 use super::ConfirmView;
 use super::answer::approves;
-use super::fact::target_job;
+use super::fact::target_value;
 use super::view::Place;
 
 const MOST_WORDS_HEIGHT: f32 = 66.0;
+/// Of the model's words, so much is shown beside the question; all of it is in the chat.
+pub(super) const MOST_WORDS_LINES: usize = 12;
+pub(super) const MOST_WORDS: usize = 1_200;
+/// Reads that are seen at once; the others scroll.
+const SEEN_READS: f32 = 4.0;
+const READ_HEIGHT: f32 = 22.0;
+/// Least height of a preview, in points: some rows of it.
+const LEAST_PREVIEW: f32 = 96.0;
+const MOST_PREVIEW: f32 = 440.0;
 
-/// Draws the preview and, on demand, all arguments; gives the height that both take.
+/// What was drawn of the previews.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Drawn {
+    /// The height that their surfaces take, in points.
+    pub(super) height: f32,
+    /// Whether the beginning of what the call would do is on the screen.
+    pub(super) has_start: bool,
+}
+
+/// Draws the preview and, on demand, all arguments.
 pub(super) fn previews(
     ui: &mut Ui,
     scene: &Scene<'_>,
     confirm: &mut ConfirmView,
     request: &ConfirmRequest,
     room: f32,
-) -> f32 {
+) -> Drawn {
     let theme = scene.theme;
     let columns = preview::columns_for(ui, theme, ui.available_width());
     if columns != confirm.columns {
         confirm.columns = columns;
         ui.ctx().request_repaint();
     }
-    let budget = (room - 40.0 - confirm.rest_height).max(96.0);
-    let mut drawn = 0.0;
+    let budget = (room - confirm.rest_height).max(LEAST_PREVIEW);
+    let mut drawn = Drawn::default();
+    let id = |name: &'static str| Id::unique((name, request.id.as_str(), request.asked_at.0, &request.plan_hash));
     let preview_rows = confirm.rows.as_ref().filter(|rows| !rows.rows.is_empty());
     let args_rows = if confirm.shows_args { confirm.args.as_ref() } else { None };
     let shares = if preview_rows.is_some() && args_rows.is_some() { 2.0 } else { 1.0 };
-    let most = if confirm.is_wide { budget } else { budget.min(440.0) } / shares;
+    let most = if confirm.is_wide { budget } else { budget.min(MOST_PREVIEW) } / shares;
+    if std::mem::take(&mut confirm.wants_start) {
+        let from = ui.cursor().min;
+        let start = egui::Rect::from_min_size(from, vec2(1.0, theme.line_height(Type::Mono) + 24.0));
+        ui.scroll_to_rect_animation(start, None, egui::style::ScrollAnimation::none());
+        confirm.place.jump = preview_rows.is_some().then_some(0);
+    }
     if let Some(rows) = preview_rows {
         let height = preview::height_of(theme, rows.rows.len()).min(most);
         let name = scene.lang.text("confirm-preview");
-        let surface = Surface { id: "preview", name, height, jump: confirm.place.jump.take() };
-        let below = preview::show(ui, theme, &request.preview, (rows, &confirm.colors), &surface);
-        drawn += height;
-        if below != confirm.place.below {
-            confirm.place.below = below;
+        let surface = Surface { id: id("preview"), name, height, jump: confirm.place.jump.take() };
+        let sight = preview::show(ui, theme, &request.preview, (rows, &confirm.colors), &surface);
+        drawn = Drawn { height: drawn.height + height, has_start: sight.has_start };
+        if sight.below != confirm.place.below {
+            confirm.place.below = sight.below;
             ui.ctx().request_repaint();
         }
         navigation(ui, scene, rows, &mut confirm.place);
+    } else if let Some(key) = nothing_key(&request.preview) {
+        let words = ui.label(theme.rich(scene.lang.text(key), Type::Control, theme.colors.dim));
+        drawn.has_start = ui.clip_rect().expand(1.0).contains_rect(words.rect);
     }
     ui.add_space(space::XS);
     let key = if confirm.shows_args { "confirm-hide-arguments" } else { "confirm-show-arguments" };
@@ -63,10 +92,24 @@ pub(super) fn previews(
         ui.add_space(space::XS);
         let height = preview::height_of(theme, rows.rows.len()).min(most);
         let name = scene.lang.text("confirm-arguments");
-        preview::show(ui, theme, text, (rows, colors), &Surface { id: "arguments", name, height, jump: None });
-        drawn += height;
+        let surface = Surface { id: id("arguments"), name, height, jump: None };
+        let sight = preview::show(ui, theme, text, (rows, colors), &surface);
+        drawn.height += height;
+        // Where there is nothing to preview, the arguments are what is to be read.
+        drawn.has_start |= request.preview == Preview::Nothing && sight.has_start;
     }
     drawn
+}
+
+/// What is said where a preview has no row; `None` where the arguments stand for it.
+fn nothing_key(preview: &Preview) -> Option<&'static str> {
+    match preview {
+        Preview::Nothing => None,
+        Preview::NewFile { .. } => Some("confirm-empty-file"),
+        Preview::Diff { .. } => Some("confirm-no-change"),
+        Preview::Tree { .. } => Some("confirm-empty-folder"),
+        Preview::Command(_) => Some("confirm-empty-command"),
+    }
 }
 
 /// The way through the changes, and how much is below what is in sight.
@@ -132,9 +175,15 @@ pub(super) fn reads(ui: &mut Ui, scene: &mut Scene<'_>) {
             is_allowed = approves(ui, &button);
         });
     });
-    egui::ScrollArea::vertical().id_salt("reads").max_height(88.0).auto_shrink([false, true]).show(ui, |ui| {
-        for read in &reads {
-            ui.add(Label::new(target_job(scene, &read.target, read.folder.as_deref())).wrap_mode(TextWrapMode::Wrap));
+    let height = (reads.len() as f32).min(SEEN_READS) * READ_HEIGHT;
+    let area = egui::ScrollArea::vertical().id_salt("reads").max_height(height).min_scrolled_height(height);
+    area.auto_shrink([false, true]).show_rows(ui, READ_HEIGHT, reads.len(), |ui, range| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for read in reads.get(range).unwrap_or_default() {
+            ui.allocate_ui(vec2(ui.available_width(), READ_HEIGHT), |ui| {
+                ui.set_min_height(READ_HEIGHT);
+                target_value(scene, &read.target, read.folder.as_deref()).draw_line(ui, theme, ui.available_width());
+            });
         }
     });
     if is_allowed {
@@ -143,8 +192,9 @@ pub(super) fn reads(ui: &mut Ui, scene: &mut Scene<'_>) {
     }
 }
 
-pub(super) fn words(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
-    let said = request.model_words.trim();
+pub(super) fn words(ui: &mut Ui, scene: &Scene<'_>, confirm: &ConfirmView, request: &ConfirmRequest) {
+    let (end, left_out) = confirm.words;
+    let said = request.model_words.trim().get(..end).unwrap_or_default();
     if said.is_empty() {
         return;
     }
@@ -157,6 +207,10 @@ pub(super) fn words(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
             ui,
             |ui| {
                 ui.add(Label::new(safe(theme, &quote, Type::Control, colors.dim)).wrap_mode(TextWrapMode::Wrap));
+                if left_out > 0 {
+                    let words = scene.lang.format("confirm-words-cut", &[("count", Arg::from(left_out))]);
+                    ui.label(theme.rich(words, Type::Meta, colors.warn));
+                }
             },
         );
     });

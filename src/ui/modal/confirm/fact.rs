@@ -1,43 +1,27 @@
 //! What the program found out about the call: target, folder, effect, asker, state and warnings.
 
-use egui::text::LayoutJob;
 use egui::{Label, TextWrapMode, Ui, vec2};
 
 use crate::app::rows::{grouped_number, short_path};
 use crate::ir::{Access, Preview, RiskLevel, Tier};
 use crate::lang::Arg;
+use crate::policy::{one_line, one_line_name};
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
-use crate::ui::safe_text::{append_safe_name, safe, safe_name};
 use crate::ui::scene::Scene;
 use crate::ui::sentence;
-use crate::ui::theme::{Theme, Type, size, space};
-use crate::ui::widget::{Badge, Switch, Tone, line_of_text};
+use crate::ui::theme::{Type, size, space};
+use crate::ui::widget::{Badge, Switch, Tone};
 
 use super::ConfirmView;
+use super::row::{self, Value, fact};
 
-const LABEL_WIDTH: f32 = 88.0;
+/// Characters of a model's and of a chat's name.
+const LONGEST_NAME: usize = 120;
 
-/// One fact: its name and its value, which may take several lines.
-fn fact(ui: &mut Ui, theme: &Theme, label: &str, value: LayoutJob) {
-    ui.horizontal_top(|ui| {
-        let (rect, response) = ui.allocate_exact_size(vec2(LABEL_WIDTH, 22.0), egui::Sense::hover());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, label));
-        let galley = line_of_text(ui, theme, label, Type::Control, theme.colors.dim, LABEL_WIDTH);
-        ui.painter().galley(rect.min + vec2(0.0, 1.0), galley, theme.colors.dim);
-        let width = ui.available_width();
-        ui.vertical(|ui| {
-            ui.set_max_width(width);
-            ui.add_space(1.0);
-            ui.add(Label::new(value).wrap_mode(TextWrapMode::Wrap));
-        });
-    });
-    ui.add_space(2.0);
-}
-
-pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
-    let theme = scene.theme;
-    let colors = theme.colors;
+pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, request: &ConfirmRequest) {
+    let open = &mut confirm.open_facts;
+    let colors = scene.theme.colors;
     let lang = scene.lang;
     let is_command = request.access == Access::Execute;
     let target_label = match (request.access, &request.preview) {
@@ -52,52 +36,55 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
         Preview::Command(command) => command.cwd.as_str(),
         Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. } => &request.target,
     };
-    fact(ui, theme, lang.text(target_label), target_job(scene, shown_target, request.folder.as_deref()));
+    fact(ui, scene, open, target_label, &target_value(scene, shown_target, request.folder.as_deref()));
     if request.folder.is_none() && !is_command {
-        let text = lang.text("confirm-outside");
-        fact(ui, theme, lang.text("confirm-fact-place"), safe(theme, text, Type::ControlMedium, colors.bad));
+        let value = Value::words(lang.text("confirm-outside"), Type::ControlMedium, colors.bad);
+        fact(ui, scene, open, "confirm-fact-place", &value);
     }
     if let Some(folder) = request.folder.as_deref().filter(|_| !is_command) {
-        let value = safe_name(theme, &short_path(folder, scene.home), Type::Mono, colors.dim);
-        fact(ui, theme, lang.text("confirm-fact-allowed"), value);
+        let value = Value::name(short_path(folder, scene.home), Type::Mono, colors.dim);
+        fact(ui, scene, open, "confirm-fact-allowed", &value);
     }
     if let Some(given) = &request.via_link {
-        let value = safe_name(theme, &short_path(given, scene.home), Type::Mono, colors.text);
-        fact(ui, theme, lang.text("confirm-fact-link"), value);
+        let value = Value::name(short_path(given, scene.home), Type::Mono, colors.text);
+        fact(ui, scene, open, "confirm-fact-link", &value);
     }
-    fact(
-        ui,
-        theme,
-        lang.text("confirm-fact-what"),
-        safe(theme, &sentence::what(lang, request), Type::Control, colors.text),
-    );
+    let value = Value::words(sentence::what(lang, request), Type::Control, colors.text);
+    fact(ui, scene, open, "confirm-fact-what", &value);
     if let Some(content) = &request.content {
         let bytes = grouped_number(content.bytes);
         let words = [("bytes", Arg::from(bytes)), ("hash", Arg::from(content.sha256.as_str()))];
-        let value = safe(theme, &lang.format("confirm-content", &words), Type::Control, colors.dim);
-        fact(ui, theme, lang.text("confirm-fact-content"), value);
+        let value = Value::words(lang.format("confirm-content", &words), Type::Meta, colors.dim);
+        fact(ui, scene, open, "confirm-fact-content", &value);
     }
     if let Preview::Command(command) = &request.preview {
         let seconds = i64::try_from(command.timeout_ms / 1000).unwrap_or(i64::MAX);
         let limit = lang.format("confirm-seconds", &[("seconds", Arg::Number(seconds))]);
-        fact(ui, theme, lang.text("confirm-fact-limit"), safe(theme, &limit, Type::Control, colors.text));
+        fact(ui, scene, open, "confirm-fact-limit", &Value::words(limit, Type::Control, colors.text));
         let environment: Vec<String> =
             command.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let value = safe_name(theme, &environment.join("  "), Type::Mono, colors.dim);
-        fact(ui, theme, lang.text("confirm-fact-environment"), value);
+        let value = Value::name(environment.join("  "), Type::Mono, colors.dim);
+        fact(ui, scene, open, "confirm-fact-environment", &value);
+    }
+    if request.server.is_some() {
+        let value = Value::name(request.call.name.as_str(), Type::Mono, colors.text);
+        fact(ui, scene, open, "confirm-fact-tool", &value);
+    }
+    fact(ui, scene, open, "confirm-fact-by", &Value::words(asker(scene, request), Type::Control, colors.text));
+}
+
+/// Who asks, in one line: neither name can pass for more than a name.
+fn asker(scene: &Scene<'_>, request: &ConfirmRequest) -> String {
+    let lang = scene.lang;
+    if let Some(server) = &request.server {
+        return lang.format("confirm-server", &[("server", Arg::Text(one_line_name(server, LONGEST_NAME)))]);
+    }
+    if request.model.is_empty() {
+        return lang.text("confirm-by-command-line").to_owned();
     }
     let title = if request.session_title.is_empty() { lang.text("sidebar-untitled") } else { &request.session_title };
-    if request.server.is_some() {
-        fact(ui, theme, lang.text("confirm-fact-tool"), safe(theme, &request.call.name, Type::Mono, colors.text));
-    }
-    let asker = if let Some(server) = &request.server {
-        lang.format("confirm-server", &[("server", Arg::from(server.as_str()))])
-    } else if request.model.is_empty() {
-        lang.text("confirm-by-command-line").to_owned()
-    } else {
-        lang.format("confirm-by", &[("model", Arg::from(request.model.as_str())), ("title", Arg::from(title))])
-    };
-    fact(ui, theme, lang.text("confirm-fact-by"), safe(theme, &asker, Type::Control, colors.text));
+    let model = Arg::Text(one_line(&request.model, LONGEST_NAME));
+    lang.format("confirm-by", &[("model", model), ("title", Arg::Text(one_line(title, LONGEST_NAME)))])
 }
 
 /// The person's tick for the network of this run; off until they tick it.
@@ -109,11 +96,7 @@ pub(super) fn network(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView,
     let lang = scene.lang;
     let is_open = scene.state.confirms.is_open(scene.now);
     ui.horizontal_top(|ui| {
-        let (rect, response) = ui.allocate_exact_size(vec2(LABEL_WIDTH, 22.0), egui::Sense::hover());
-        let label = lang.text("network-name");
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, label));
-        let galley = line_of_text(ui, theme, label, Type::Control, theme.colors.dim, LABEL_WIDTH);
-        ui.painter().galley(rect.min + vec2(0.0, 1.0), galley, theme.colors.dim);
+        row::name(ui, theme, lang.text("network-name"));
         let name = lang.text("network-allow");
         ui.add(Switch::new(&mut confirm.allows_network, name).disabled(!is_open));
         ui.add_space(space::XS);
@@ -136,33 +119,20 @@ pub(super) fn may_tick_network(request: &ConfirmRequest) -> bool {
 }
 
 /// The target with the allowed folder dim and what lies in it strong.
-pub(super) fn target_job(scene: &Scene<'_>, target: &str, folder: Option<&str>) -> LayoutJob {
-    let theme = scene.theme;
-    let colors = theme.colors;
-    let mut job = LayoutJob::default();
+pub(super) fn target_value<'target>(scene: &Scene<'_>, target: &'target str, folder: Option<&str>) -> Value<'target> {
+    let color = scene.theme.colors.text;
     let below = folder.and_then(|folder| target.strip_prefix(folder)).filter(|rest| rest.starts_with(['/', '\\']));
-    match below {
-        Some(below) => {
-            let head = target.strip_suffix(below).unwrap_or_default();
-            append_safe_name(&mut job, theme, &short_path(head, scene.home), Type::Mono, colors.dim);
-            let (slash, rest) = below.split_at_checked(1).unwrap_or(("", below));
-            append_safe_name(&mut job, theme, slash, Type::Mono, colors.dim);
-            append_safe_name(&mut job, theme, rest, Type::Mono, colors.text);
-        }
-        None => append_safe_name(&mut job, theme, &short_path(target, scene.home), Type::Mono, colors.text),
-    }
-    job
+    let shown = short_path(target, scene.home);
+    // The home folder is cut from the beginning: counted from the end the place is the same.
+    let weak = below.map_or(0, |below| (shown.len() + 1).saturating_sub(below.len()));
+    Value::path(shown, weak, color)
 }
 
 pub(super) fn badges(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
     let lang = scene.lang;
     ui.horizontal_top(|ui| {
         ui.spacing_mut().interact_size.y = 20.0;
-        let label = lang.text("confirm-fact-state");
-        let (rect, response) = ui.allocate_exact_size(vec2(LABEL_WIDTH, 22.0), egui::Sense::hover());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, label));
-        let galley = line_of_text(ui, scene.theme, label, Type::Control, scene.theme.colors.dim, LABEL_WIDTH);
-        ui.painter().galley(rect.min + vec2(0.0, 1.0), galley, scene.theme.colors.dim);
+        row::name(ui, scene.theme, lang.text("confirm-fact-state"));
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
             let is_write = request.access == Access::Write;
@@ -195,7 +165,7 @@ pub(super) fn badges(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
                 RiskLevel::Medium => Tone::Warn,
                 RiskLevel::High | RiskLevel::Critical => Tone::Bad,
             };
-            ui.add(Badge::new(lang.text(sentence::risk_key(request.risk)), tone));
+            ui.add(Badge::new(lang.text(request.risk.text_key()), tone));
             if let Preview::Command(command) = &request.preview {
                 let (tone, icon) = match command.tier {
                     Tier::A => (Tone::Good, Icon::Shield),

@@ -1,6 +1,6 @@
 //! The title as a question, the place in the queue and the switch to the full window.
 
-use egui::{Align, Layout, Ui, vec2};
+use egui::{Align, Frame, Layout, Margin, Ui, vec2};
 
 use crate::app::Intent;
 use crate::ir::Access;
@@ -22,6 +22,18 @@ pub(super) fn head(ui: &mut Ui, scene: &mut Scene<'_>, confirm: &mut ConfirmView
         Access::Delete => (Icon::Trash, colors.bad),
         Access::Execute => (Icon::Terminal, colors.bad),
     };
+    let margin = Margin { left: 20, right: 20, top: 16, bottom: 8 };
+    Frame::NONE.inner_margin(margin).show(ui, |ui| line(ui, scene, confirm, request, (icon, color)));
+}
+
+fn line(
+    ui: &mut Ui,
+    scene: &mut Scene<'_>,
+    confirm: &mut ConfirmView,
+    request: &ConfirmRequest,
+    (icon, color): (Icon, egui::Color32),
+) {
+    let colors = scene.theme.colors;
     ui.horizontal(|ui| {
         ui.set_height(24.0);
         let (rect, _) = ui.allocate_exact_size(vec2(18.0, 22.0), egui::Sense::hover());

@@ -6,17 +6,19 @@ mod answer;
 mod content;
 mod fact;
 mod head;
+mod row;
 mod rule;
 mod view;
 
 use egui::{Frame, Margin, Ui};
 
+use crate::app::Intent;
 use crate::ui::panel::composer::has_ime_event;
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::sentence;
-use crate::ui::theme::space;
 
 use answer::Pressed;
+use content::Drawn;
 
 pub use view::ConfirmView;
 
@@ -40,27 +42,34 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             node.set_role(egui::accesskit::Role::AlertDialog);
             node.set_label(name);
         });
-        let top = ui.cursor().top();
-        let mut preview_height = 0.0;
-        let body = Margin { left: 20, right: 20, top: 16, bottom: 12 };
-        Frame::NONE.inner_margin(body).show(ui, |ui| {
-            head::head(ui, scene, confirm, request);
-            ui.add_space(space::S);
-            fact::facts(ui, scene, request);
-            fact::badges(ui, scene, request);
-            fact::network(ui, scene, confirm, request);
-            fact::warnings(ui, scene, confirm, request);
-            preview_height = content::previews(ui, scene, confirm, request, room.y);
-            content::reads(ui, scene);
-            content::words(ui, scene, request);
-            answer::reason_field(ui, scene, confirm, request, is_composing);
+        let top = ui.cursor().min;
+        head::head(ui, scene, confirm, request);
+        let key = (request.id.as_str(), request.asked_at.0, &request.plan_hash);
+        let has_start = super::body(ui, "confirm", key, |ui, room| {
+            let margin = Margin { left: 20, right: 20, top: 0, bottom: 12 };
+            let top = ui.cursor().top();
+            let mut drawn = Drawn::default();
+            Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                fact::facts(ui, scene, confirm, request);
+                fact::badges(ui, scene, request);
+                fact::network(ui, scene, confirm, request);
+                fact::warnings(ui, scene, confirm, request);
+                drawn = content::previews(ui, scene, confirm, request, room);
+                content::reads(ui, scene);
+                content::words(ui, scene, confirm, request);
+            });
+            let rest = ui.cursor().top() - top - drawn.height;
+            if (rest - confirm.rest_height).abs() > 0.5 {
+                confirm.rest_height = rest;
+                ui.ctx().request_discard("the question found its height");
+            }
+            drawn.has_start
         });
-        let answered = answer::foot(ui, scene, confirm, request, pressed);
-        let drawn = ui.cursor().top() - top;
-        let rest = drawn - preview_height;
-        if (rest - confirm.rest_height).abs() > 0.5 {
-            confirm.rest_height = rest;
-            ui.ctx().request_discard("the question found its height");
+        let answered = answer::answers(ui, scene, confirm, request, (pressed, has_start));
+        let all = egui::Rect::from_min_max(top, ui.cursor().min);
+        let is_in_sight = has_start && ui.ctx().content_rect().expand(1.0).contains_rect(all);
+        if scene.state.confirms.wants_sight(is_in_sight) {
+            scene.push(Intent::SeeConfirm { confirm: request.id.clone(), is_in_sight });
         }
         answered
     });

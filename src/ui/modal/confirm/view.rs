@@ -2,10 +2,13 @@
 
 use crate::app::preview::PreviewRows;
 use crate::ir::{ConfirmId, Preview};
-use crate::policy::{find_deceptive, find_deceptive_name};
+use crate::policy::{beginning, find_deceptive, find_deceptive_name};
 use crate::port::ConfirmRequest;
 use crate::ui::highlight::Highlighter;
 use crate::ui::modal::preview_color::PreviewColors;
+
+use super::answer::reason_id;
+use super::content::{MOST_WORDS, MOST_WORDS_LINES};
 
 /// Rows are made from this many bytes a frame.
 const PART_BYTES: usize = 192 * 1024;
@@ -27,10 +30,16 @@ pub struct ConfirmView {
     pub(super) wants_focus: bool,
     /// The person's tick: this command may use the network in this run.
     pub(super) allows_network: bool,
+    /// How much of the model's words is shown, in bytes, and how many characters are not.
+    pub(super) words: (usize, usize),
     /// Whether anything but the preview would deceive.
     pub(super) is_deceptive: bool,
-    /// What the modal needs beside the preview, in points, as the last frame found.
+    /// The facts that are shown whole, by their keys.
+    pub(super) open_facts: Vec<&'static str>,
+    /// What the question's body needs beside the previews, in points, as the last frame found.
     pub(super) rest_height: f32,
+    /// The beginning of the preview comes into sight in the next frame.
+    pub(super) wants_start: bool,
 }
 
 /// Where in the preview the person is.
@@ -50,13 +59,19 @@ impl ConfirmView {
         *self = Self { columns: self.columns, ..Self::default() };
     }
 
+    /// Whether the words of a refusal are being typed.
+    pub fn writes_reason(&self, ctx: &egui::Context) -> bool {
+        self.reason.is_some() && ctx.memory(|memory| memory.has_focus(reason_id()))
+    }
+
     /// Makes more rows of the question that is shown, and takes in the colours that have come; gives whether more rows are
     /// due. The highlighter wakes the window when there are more colours.
     pub fn prepare(&mut self, request: &ConfirmRequest, highlighter: Option<&mut Highlighter>) -> bool {
         // The plan's hash tells a question that is asked anew from the one before.
         let key = (request.id.clone(), format!("{}{}", request.plan_hash, request.asked_at.0));
         if self.shown.as_ref() != Some(&key) {
-            let words = [&request.model_words, &request.session_title, &request.model];
+            let (words, left_out) = beginning(request.model_words.trim(), MOST_WORDS_LINES, MOST_WORDS);
+            let lines = [request.session_title.as_str(), &request.model, &request.call.name];
             let names = [Some(request.target.as_str()), request.via_link.as_deref(), request.folder.as_deref()];
             let names = names.into_iter().flatten();
             *self = Self {
@@ -66,8 +81,10 @@ impl ConfirmView {
                 wants_focus: true,
                 // Where there is nothing to preview, the arguments are all there is to read.
                 shows_args: request.preview == Preview::Nothing,
-                is_deceptive: names.into_iter().any(|name| !find_deceptive_name(name, true).is_empty())
-                    || words.iter().any(|text| !find_deceptive(text, true).is_empty())
+                words: (words.len(), left_out),
+                is_deceptive: names.into_iter().any(|name| !find_deceptive_name(name, false).is_empty())
+                    || !find_deceptive(words, true).is_empty()
+                    || lines.into_iter().any(|text| !find_deceptive(text, false).is_empty())
                     || is_deceptive_value(&request.call.args, 64 * 1024),
                 ..Self::default()
             };
