@@ -36,8 +36,17 @@ pub enum Intent {
     },
     /// A copy of the whole shown branch.
     ForkSession(SessionId),
+    /// Asks first where it is for good.
     DeleteSession(SessionId),
+    ConfirmDeletion,
+    CancelDeletion,
     RestoreSession(SessionId),
+    /// A new session that lives on this server.
+    BeginThread(String),
+    /// Asks a server for its list anew.
+    ListThreads(String),
+    /// Shows all of a server's sessions in the sidebar, or the newest alone.
+    ToggleThreads(String),
 
     /// The system locked the screen, or opened it again.
     NoteScreenLock {

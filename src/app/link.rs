@@ -80,6 +80,15 @@ pub const fn state_key(state: &LinkState) -> &'static str {
 }
 
 impl AppState {
+    pub(super) fn links_changed(&mut self, device_id: String, links: Vec<LinkView>) -> Reaction {
+        let before =
+            self.links.links.iter().map(|link| (link.server.url.clone(), link.state.clone())).collect::<Vec<_>>();
+        self.links.change(device_id, links);
+        let links = &self.links.links;
+        self.threads.lists.retain(|url, _| links.iter().any(|link| link.server.url == *url));
+        self.list_threads_of(&before)
+    }
+
     /// Opens the form for a new server (`None`), or for one that is there.
     pub(super) fn begin_link(&mut self, url: Option<String>) -> Reaction {
         let known = self.links.links.iter().find(|link| Some(&link.server.url) == url.as_ref());

@@ -15,6 +15,7 @@ pub mod rows;
 pub mod search;
 pub mod session;
 pub mod settings;
+pub mod thread;
 pub mod toast;
 pub mod undo;
 

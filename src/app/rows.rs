@@ -1,6 +1,6 @@
 //! Short-lived view data: what a list draws, made from the state when it is drawn. Texts are keys; no sentence is built here.
 
-use crate::ir::{Cost, Error, Session, SessionId, Support, UnixMs};
+use crate::ir::{Cost, Error, LinkProblem, Session, SessionId, Support, UnixMs};
 use crate::port::ModelsState;
 
 use super::models::{GUIDE, OLLAMA};
@@ -14,6 +14,12 @@ const DAY_MS: i64 = 86_400_000;
 pub enum SidebarRow {
     /// The key of a group's name.
     Heading(&'static str),
+    /// The sessions that live on this server follow.
+    Server { url: String, host: String, is_loading: bool },
+    /// Why a server's list is not the newest.
+    ServerProblem { url: String, problem: LinkProblem },
+    /// There are more of them, or all are shown.
+    MoreThreads { url: String, count: usize, is_unfolded: bool },
     Session {
         id: SessionId,
         /// Empty until the first message.
@@ -24,9 +30,10 @@ pub enum SidebarRow {
     },
 }
 
-/// The sidebar's rows: pinned, today, yesterday, last 7 days, older; newest first in each.
+/// The sidebar's rows: those of servers, then pinned, today, yesterday, last 7 days, older; newest first in each.
 pub fn sidebar_rows(state: &AppState, now: UnixMs) -> Vec<SidebarRow> {
-    let mut rows = Vec::with_capacity(state.sessions.len() + 5);
+    let mut rows = super::thread::rows(state);
+    rows.reserve(state.sessions.len() + 5);
     let mut last = None;
     for (group, session) in grouped(state, now) {
         if last != Some(group) {
@@ -46,7 +53,8 @@ pub fn sidebar_rows(state: &AppState, now: UnixMs) -> Vec<SidebarRow> {
 
 /// The sessions in the sidebar's order.
 pub fn sidebar_order(state: &AppState, now: UnixMs) -> Vec<SessionId> {
-    grouped(state, now).into_iter().map(|(_, session)| session.id.clone()).collect()
+    let here = grouped(state, now).into_iter().map(|(_, session)| &session.id);
+    super::thread::order(state).chain(here).cloned().collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -236,6 +244,8 @@ pub struct PaletteRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Label {
     Key(&'static str),
+    /// With the server's name in it.
+    OfServer(&'static str, String),
     Text(String),
 }
 
@@ -254,6 +264,17 @@ pub fn palette_rows(state: &AppState, now: UnixMs) -> Vec<PaletteRow> {
         rows.push(PaletteRow { label: Label::Key(key), kind: PaletteKind::Action, keys, intent });
     };
     action("action-new-chat", "Ctrl N", Intent::NewChat);
+    for url in state.homes() {
+        rows.push(PaletteRow {
+            label: Label::OfServer("action-new-thread", super::thread::host(url).to_owned()),
+            kind: PaletteKind::Action,
+            keys: "",
+            intent: Intent::BeginThread(url.to_owned()),
+        });
+    }
+    let mut action = |key: &'static str, keys: &'static str, intent: Intent| {
+        rows.push(PaletteRow { label: Label::Key(key), kind: PaletteKind::Action, keys, intent });
+    };
     action("action-add-folder", "", Intent::PickPath(PathPurpose::SessionFolder));
     action("action-type-folder", "", Intent::TypePath(PathPurpose::SessionFolder));
     action("action-choose-model", "", Intent::Open(Panel::Models));
@@ -266,6 +287,12 @@ pub fn palette_rows(state: &AppState, now: UnixMs) -> Vec<PaletteRow> {
     if let Some(session) = state.current() {
         let id = session.id.clone();
         action("action-edit-last", "↑", Intent::EditLast);
+        if id.is_on_server() {
+            action("action-delete", "", Intent::DeleteSession(id.clone()));
+        }
+    }
+    if let Some(session) = state.current().filter(|session| !session.id.is_on_server()) {
+        let id = session.id.clone();
         action("action-show-sent", "", Intent::ShowSent);
         action("action-fork", "", Intent::ForkSession(id.clone()));
         let pin = if session.pinned { "action-unpin" } else { "action-pin" };
@@ -285,7 +312,8 @@ pub fn palette_rows(state: &AppState, now: UnixMs) -> Vec<PaletteRow> {
     action("action-audit", "", Intent::OpenAudit);
     action("action-shortcuts", "?", Intent::Open(Panel::Shortcuts));
     action("action-quit", "Ctrl Q", Intent::RequestClose);
-    for (_, session) in grouped(state, now) {
+    let far = super::thread::sessions(state);
+    for session in far.chain(grouped(state, now).into_iter().map(|(_, session)| session)) {
         if !session.title.is_empty() {
             rows.push(PaletteRow {
                 label: Label::Text(session.title.clone()),
@@ -374,6 +402,9 @@ mod tests {
         rows.iter()
             .map(|row| match row {
                 SidebarRow::Heading(key) => format!("# {key}\n"),
+                SidebarRow::Server { .. } | SidebarRow::ServerProblem { .. } | SidebarRow::MoreThreads { .. } => {
+                    "no server is set up".to_owned()
+                }
                 SidebarRow::Session { title, badge, is_selected, is_pinned, .. } => {
                     let mark = if *is_selected { ">" } else { " " };
                     let pin = if *is_pinned { " (pinned)" } else { "" };

@@ -39,7 +39,8 @@ impl AppState {
     /// The selected session, from its view or from the list.
     pub fn current(&self) -> Option<&Session> {
         let selected = self.selected.as_ref()?;
-        self.shown().map(|view| &view.session).or_else(|| self.sessions.iter().find(|session| session.id == *selected))
+        let known = || self.sessions.iter().find(|session| session.id == *selected);
+        self.shown().map(|view| &view.session).or_else(known).or_else(|| self.threads.find(selected))
     }
 
     pub(super) fn started(&mut self, settings: Settings, data_dir: PathBuf, presets: Vec<PresetInfo>) -> Reaction {
@@ -57,7 +58,8 @@ impl AppState {
     pub(super) fn sessions_listed(&mut self, sessions: Vec<Session>, now: UnixMs) -> Reaction {
         self.sessions = sessions;
         self.has_sessions = true;
-        let is_known = |id: &SessionId| self.sessions.iter().any(|session| session.id == *id);
+        // A list of this computer's sessions says nothing of those that live on a server.
+        let is_known = |id: &SessionId| id.is_on_server() || self.sessions.iter().any(|session| session.id == *id);
         if self.selected.as_ref().is_some_and(is_known) {
             return Reaction::none();
         }
@@ -88,6 +90,7 @@ impl AppState {
         self.settings_page = None;
         self.audit = None;
         self.failed.remove(session);
+        self.threads.unreached = None;
         if self.selected.as_ref() == Some(session) && self.shown().is_some() {
             return Reaction::none();
         }
@@ -119,9 +122,11 @@ impl AppState {
 
     pub(super) fn session_opened(&mut self, view: SessionView, now: UnixMs) -> Reaction {
         let session = view.session.clone();
-        let is_known = self.sessions.iter().any(|other| other.id == session.id);
+        let is_known =
+            self.sessions.iter().any(|other| other.id == session.id) || self.threads.find(&session.id).is_some();
         self.activity.insert(session.id.clone(), view.state);
         self.put(session.clone());
+        self.threads.unreached.take_if(|(of, _)| *of == session.id);
         let is_selected = self.selected.as_ref() == Some(&session.id);
         let is_awaited = !is_selected && !is_known && self.awaited_sessions > 0;
         if is_awaited {
@@ -159,6 +164,10 @@ impl AppState {
     }
 
     fn put(&mut self, session: Session) {
+        if session.id.is_on_server() {
+            self.threads.put(session);
+            return;
+        }
         match self.sessions.iter_mut().find(|other| other.id == session.id) {
             Some(known) => *known = session,
             None => self.sessions.insert(0, session),
@@ -168,11 +177,15 @@ impl AppState {
     pub(super) fn session_deleted(&mut self, session: &SessionId, now: UnixMs) -> Reaction {
         let order = rows::sidebar_order(self, now);
         let title = self.sessions.iter().find(|other| other.id == *session).map(|found| found.title.clone());
+        let title = title.or_else(|| self.threads.find(session).map(|found| found.title.clone()));
         self.sessions.retain(|other| other.id != *session);
+        self.threads.forget(session);
         self.confirms.forget_session(session, now);
-        let undo = ToastAction { key: "notice-undo", intent: Intent::RestoreSession(session.clone()) };
+        // What a server deleted is gone.
+        let undo = (!session.is_on_server())
+            .then(|| ToastAction { key: "notice-undo", intent: Intent::RestoreSession(session.clone()) });
         let title = title.unwrap_or_default();
-        self.toasts.say_with(Tone::Info, "notice-session-deleted", vec![("title", title)], Some(undo), now);
+        self.toasts.say_with(Tone::Info, "notice-session-deleted", vec![("title", title)], undo, now);
         if self.selected.as_ref() != Some(session) {
             return Reaction::none();
         }

@@ -69,6 +69,8 @@ pub struct AppState {
     pub history: super::undo::History,
     /// The servers that may call tools of this computer.
     pub links: super::link::Links,
+    /// Sessions that live on servers.
+    pub threads: super::thread::Threads,
     pub closing: Closing,
     /// What the local time is ahead of UTC, in milliseconds.
     pub utc_offset_ms: i64,
@@ -311,10 +313,10 @@ impl AppState {
                 self.confinement = Some(*confinement);
                 Reaction::none()
             }
-            Event::LinksChanged { device_id, links } => {
-                self.links.change(device_id, links);
-                Reaction::none()
-            }
+            Event::LinksChanged { device_id, links } => self.links_changed(device_id, links),
+            Event::ThreadsListed { url, threads } => self.threads_listed(url, threads),
+            Event::ThreadUnreached { session, problem } => self.thread_unreached(session, problem),
+            Event::SessionMoved { from, to } => self.session_moved(&from, to, now),
             Event::LinkCallChanged { url, call } => {
                 self.links.change_call(&url, call);
                 Reaction::none()
@@ -358,6 +360,9 @@ impl AppState {
 
     /// The person did something.
     pub fn on_intent(&mut self, intent: Intent, now: UnixMs) -> Reaction {
+        if self.is_only_for_here(&intent, now) {
+            return Reaction::none();
+        }
         match intent {
             Intent::NewChat => self.new_chat(now),
             Intent::SelectSession(session) => self.select(&session, now),
@@ -366,7 +371,15 @@ impl AppState {
             Intent::RenameSession { session, title } => Self::rename(session, &title),
             Intent::PinSession { session, pinned } => Command::PinSession { session, pinned }.into(),
             Intent::ForkSession(session) => self.fork(&session),
-            Intent::DeleteSession(session) => Command::DeleteSession(session).into(),
+            Intent::DeleteSession(session) => self.delete_session(session),
+            Intent::ConfirmDeletion => self.confirm_deletion(),
+            Intent::CancelDeletion => {
+                self.threads.doomed = None;
+                Reaction::none()
+            }
+            Intent::BeginThread(url) => self.begin_thread(url),
+            Intent::ListThreads(url) => Command::ListThreads { url }.into(),
+            Intent::ToggleThreads(url) => self.toggle_threads(&url),
             Intent::RestoreSession(session) => Command::RestoreSession(session).into(),
 
             Intent::Send => self.send(now),

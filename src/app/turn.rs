@@ -41,6 +41,10 @@ impl AppState {
             self.toasts.say(Tone::Warn, "notice-choose-model", Vec::new(), now);
             return Reaction::none();
         }
+        if self.home().is_some() && self.composer().is_some_and(super::composer::Composer::has_image) {
+            self.toasts.say(Tone::Warn, "fault-thread-images", Vec::new(), now);
+            return Reaction::none();
+        }
         if self.is_blind() && self.composer().is_some_and(super::composer::Composer::has_image) {
             self.toasts.say(Tone::Warn, "notice-no-vision", Vec::new(), now);
             return Reaction::none();
@@ -73,7 +77,8 @@ impl AppState {
     pub(super) fn message_changed(&mut self, record: MessageRecord) -> Reaction {
         let session = record.session.clone();
         let is_person = record.message.role == Role::User;
-        if let Some(known) = self.sessions.iter_mut().find(|known| known.id == session) {
+        let known = self.sessions.iter_mut().find(|known| known.id == session);
+        if let Some(known) = known.or_else(|| self.threads.find_mut(&session)) {
             known.updated_at = known.updated_at.max(record.message.timestamp);
             known.head.get_or_insert_with(|| record.id.clone());
         }

@@ -18,6 +18,7 @@ use crate::provider::http::on_behalf_of;
 use crate::provider::memory::memory;
 
 use super::confirm::Answered;
+use super::conversation::Conversations;
 use super::fault::Fault;
 use super::gate::{self, Caller};
 use super::link::{self, Desk, Wish};
@@ -46,6 +47,8 @@ pub(super) struct Dispatcher {
     pulls: Pulls,
     /// Open while the engine runs.
     links: Option<Desk>,
+    /// Sessions that live on a server.
+    conversations: Arc<Conversations>,
     ended: mpsc::Sender<Ended>,
     ends: mpsc::Receiver<Ended>,
 }
@@ -83,7 +86,8 @@ struct Waiting {
 impl Dispatcher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (ended, ends) = mpsc::channel(64);
-        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), links: None, ended, ends }
+        let conversations = Conversations::new(&shared);
+        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), links: None, conversations, ended, ends }
     }
 
     /// Serves until the engine shall end.
@@ -111,6 +115,7 @@ impl Dispatcher {
     }
 
     async fn take(&mut self, command: Command) -> Result<(), Fault> {
+        let Some(command) = self.conversations.take(command).await? else { return Ok(()) };
         let shared = Arc::clone(&self.shared);
         match command {
             Command::ListSessions => session::list(&shared).await,
@@ -349,8 +354,8 @@ impl Dispatcher {
                 shared.publish(Event::Raised).await;
                 Ok(())
             }
-            // Taken by `run`.
-            Command::Quit => Ok(()),
+            // Taken by `run`, or by the conversations.
+            Command::Quit | Command::ListThreads { .. } | Command::BeginThread { .. } => Ok(()),
         }
     }
 
@@ -579,6 +584,7 @@ impl Dispatcher {
         if let Some(links) = self.links.take() {
             links.close(STOPPING).await;
         }
+        self.conversations.end().await;
         let stopped = tokio::time::timeout(STOPPING, futures_util::future::join_all(tasks));
         let goodbyes = tokio::time::timeout(STOPPING, self.report_ends(stopped)).await;
         if !matches!(goodbyes, Ok(true)) {

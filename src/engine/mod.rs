@@ -17,6 +17,7 @@ mod complete;
 mod confinement;
 mod confirm;
 mod connection;
+mod conversation;
 mod crash;
 mod dispatch;
 mod doctor;

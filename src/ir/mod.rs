@@ -10,6 +10,7 @@ mod confinement;
 mod contact;
 mod context;
 mod error;
+mod home;
 mod id;
 #[cfg(test)]
 mod json;

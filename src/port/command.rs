@@ -155,6 +155,11 @@ pub enum Command {
     RemoveLink { url: String },
     /// A server's last calls → `LinkCallsListed`.
     ListLinkCalls { url: String },
+    /// A server's conversations → `ThreadsListed`.
+    ListThreads { url: String },
+    /// A new conversation that will live on a server, opened → `SessionOpened`. From then on it is a session like others:
+    /// `OpenSession`, `Send`, `Stop`, `EditMessage`, `Regenerate`, `Continue`, `DeleteSession` and drafts work on it.
+    BeginThread { url: String },
     /// Brings the window forward (a second start asks for it) → `Raised`.
     Raise,
     /// Stops everything, finishes writing → `Ended`.

@@ -40,6 +40,9 @@ const BY_PROVIDER_CODE: &[(&str, &str)] = &[
     ("key_missing", "error-key-missing"),
     ("key_for_other_address", "error-key-elsewhere"),
     ("no_vision", "error-no-vision"),
+    ("server_lost", "error-server-lost"),
+    ("server_interrupted", "error-server-interrupted"),
+    ("server_run", "error-server-run"),
 ];
 
 /// The key of the text, and its arguments. A text names `detail` (the error's own message) where it says too little alone;

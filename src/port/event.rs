@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{
-    AuditCheck, AuditRow, CallId, CallRecord, Confinement, ConfirmId, Contact, Error, LinkCall, LinkView, MessageId,
-    MessageRecord, ModelInfo, Preview, Session, SessionId, State, StreamEvent, TokenUsage, ToolResult, UndoDirection,
-    UndoEntry, UndoId, UndoPlan, UndoResult, UndoScope,
+    AuditCheck, AuditRow, CallId, CallRecord, Confinement, ConfirmId, Contact, Error, LinkCall, LinkProblem, LinkView,
+    MessageId, MessageRecord, ModelInfo, Preview, Session, SessionId, State, StreamEvent, TokenUsage, ToolResult,
+    UndoDirection, UndoEntry, UndoId, UndoPlan, UndoResult, UndoScope,
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
@@ -132,6 +132,13 @@ pub enum Event {
     /// A server's last calls, newest first.
     LinkCallsListed { url: String, calls: Vec<LinkCall> },
 
+    /// What is known of the conversations that live on a server.
+    ThreadsListed { url: String, threads: ThreadsState },
+    /// A conversation on a server cannot be shown, and why.
+    ThreadUnreached { session: SessionId, problem: LinkProblem },
+    /// A conversation on a server goes on as another one: a branch. Whoever shows the one shows the other from now on.
+    SessionMoved { from: SessionId, to: SessionId },
+
     /// Something the person should know; a key of the language files with its arguments.
     Notice { key: &'static str, args: Vec<(&'static str, String)> },
     /// Something failed outside any turn: a key of the language files with its arguments, and the detail.
@@ -151,6 +158,17 @@ pub enum ModelsState {
     Ready(Vec<ModelInfo>),
     /// It cannot be reached, and why.
     Failed(Error),
+}
+
+/// What is known of the conversations that live on a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ThreadsState {
+    /// Being asked.
+    Loading,
+    /// The list, newest first.
+    Ready(Vec<Session>),
+    /// It cannot be had, and why.
+    Failed(LinkProblem),
 }
 
 /// One place where a search text stands.

@@ -19,13 +19,14 @@ use crate::ir::{
     Accumulator, Clock, Error, ErrorCode, GenerationParams, Message, MessageStatus, Request, RequestId, RequestMeta,
     Response, Role, SessionId, StreamBody, StreamEvent, TokenUsage, ToolCall, ToolDef, ToolResult,
 };
+use crate::link::agui::{AGUI_VERSION, Event, Finish, Speaker, Usage};
+use crate::link::thread::{Prepared, RunStatus};
 use crate::link::wire::CallError;
 use crate::provider::Provider;
 use crate::provider::retry::{Decision, Shown, decide};
 use crate::tool::schema::validate;
 
-use super::agui::{AGUI_VERSION, Event, Finish, Speaker, Usage};
-use super::ledger::{LedgerError, Prepared, RunStart, RunStatus, SharedLedger};
+use super::ledger::{LedgerError, RunStart, SharedLedger};
 use super::service::{Calls, Context, Wanted, error, unique};
 use super::tool::{self, Place};
 
@@ -76,7 +77,7 @@ impl Agent {
         let started = Event::RunStarted {
             thread_id: ids.thread_id.clone(),
             run_id: run_id.clone(),
-            protocol_version: AGUI_VERSION,
+            protocol_version: AGUI_VERSION.to_owned(),
         };
         let mut run = Run {
             agent: self,

@@ -10,6 +10,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::engine::system_clock;
 
+use crate::link::thread::rfc3339;
+
 use super::ledger;
 use super::serve::serve;
 use super::token::{new_token, token_hash};
@@ -155,9 +157,9 @@ async fn token(task: TokenTask) -> Result<(), String> {
         }
         TokenTask::List { database } => {
             for row in ledger::open(&database.database).await.map_err(words)?.tokens().await.map_err(words)? {
-                let made = ledger::rfc3339(row.created_at);
+                let made = rfc3339(row.created_at);
                 match row.revoked_at {
-                    Some(at) => println!("{}  made {made}  revoked {}", row.name, ledger::rfc3339(at)),
+                    Some(at) => println!("{}  made {made}  revoked {}", row.name, rfc3339(at)),
                     None => println!("{}  made {made}", row.name),
                 }
             }

@@ -267,7 +267,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::ledger::CallStatus;
+    use crate::link::thread::CallStatus;
 
     fn device() -> Device {
         Device { user: "ann".into(), id: "laptop".into() }

@@ -19,12 +19,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::ir::{Message, Role};
+use crate::link::agui::{Event, RunAgentInput};
+use crate::link::thread::{CallView, Prepared, ThreadRow, ThreadView};
 use crate::link::wire::{CloseCode, MAX_FRAME_BYTES};
 
 use super::agent::{Agent, EVENTS};
-use super::agui::{Event, RunAgentInput};
 use super::connection::{Admitted, Device};
-use super::ledger::{CallView, LedgerError, NewTurn, Prepared, RunStart, ThreadRow, ThreadView};
+use super::ledger::{LedgerError, NewTurn, RunStart};
 use super::service::{Calls, Context, Wanted, unique};
 use super::socket::{self, Pace};
 use super::ticket::{TICKET_SECONDS, TicketError, Tickets, without_tickets};

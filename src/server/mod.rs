@@ -6,7 +6,6 @@
 //! Nothing here touches a person's files, and nothing here draws.
 
 mod agent;
-mod agui;
 mod args;
 mod bus;
 mod connection;

@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::bus;
 use super::connection::{Admitted, Connection, Connections, Device, Outlet};
-use super::ledger::{self, CallStatus, SharedLedger};
+use super::ledger::{self, SharedLedger};
 use super::metrics::Metrics;
 use super::service::{Calls, Context, Wanted, unique};
 use crate::ir::UnixMs;
+use crate::link::thread::CallStatus;
 use crate::link::wire::{CallError, CallRequest, CallResult, CloseCode, FromServer, OfferedTool, ResultStatus};
 
 const SEQUENCES: u32 = 10_000;

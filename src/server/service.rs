@@ -10,11 +10,12 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::ir::{Clock, UnixMs};
+use crate::link::thread::{CallStatus, rfc3339};
 use crate::link::wire::{CallError, CallRequest, CallResult, FromServer, OfferedTool, arguments_hash};
 
 use super::bus::{Bus, News, Question, Reply};
 use super::connection::{Connection, Connections, Device, Woken};
-use super::ledger::{self, Begun, CallStatus, Ended, LedgerError, NewAttempt, NewResult, Recorded, SharedLedger};
+use super::ledger::{Begun, Ended, LedgerError, NewAttempt, NewResult, Recorded, SharedLedger};
 use super::metrics::Metrics;
 
 /// A desktop must not begin this close to the end of the wait.
@@ -133,7 +134,7 @@ impl Calls {
             arguments_hash: hash,
             requires_confirmation: tool.requires_confirmation,
             execution_timeout_ms: tool.timeout_ms,
-            expires_at: ledger::rfc3339(self.expiry(now, Duration::from_millis(tool.timeout_ms))),
+            expires_at: rfc3339(self.expiry(now, Duration::from_millis(tool.timeout_ms))),
         });
         let call = Dispatched {
             calls: self,

@@ -8,12 +8,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::link::thread::rfc3339;
 use crate::link::wire::{
     self, CloseCode, FromDesktop, FromServer, Heard, PROTOCOL_VERSION, ProtocolError, Reading, Register, Registered,
 };
 
 use super::connection::{Admitted, Connection, Device, Outlet};
-use super::ledger::rfc3339;
 use super::service::{Calls, unique};
 
 /// How long a new connection may take to say who it is.

@@ -13,6 +13,7 @@ mod audit;
 mod call;
 mod connection;
 mod contact;
+mod draft;
 mod error;
 mod export;
 mod link;

@@ -299,6 +299,7 @@ impl Window {
             && self.turns.remove(&end.session_id).is_some_and(|began| now.since(began) >= LONG_TURN_MS)
         {
             let session = self.state.sessions.iter().find(|session| session.id == end.session_id);
+            let session = session.or_else(|| self.state.threads.find(&end.session_id));
             let title = session.map_or("", |session| session.title.as_str());
             self.notice = Notice::of_end(&self.lang, end, title);
         }

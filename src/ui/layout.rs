@@ -5,7 +5,7 @@ use egui::{CentralPanel, Event, Frame, Key, Modifiers, Ui};
 use crate::app::{Closing, Intent, Panel, Phase, SettingsPage};
 
 use super::panel::{
-    composer, history, palette, session_panel, shortcuts, sidebar, start_fault, toast, top_bar, welcome,
+    composer, history, palette, session_panel, shortcuts, sidebar, start_fault, threads, toast, top_bar, welcome,
 };
 use super::scene::{Scene, ViewState, take_fresh_key, take_key};
 use super::settings;
@@ -62,7 +62,7 @@ fn main(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, background: Fr
         sidebar::show(ui, scene, view);
     }
     top_bar::show(ui, scene, view);
-    if scene.state.panel == Some(Panel::Session) {
+    if scene.state.panel == Some(Panel::Session) && scene.state.home().is_none() {
         session_panel::show(ui, scene, view);
     }
     if scene.state.panel == Some(Panel::History) {
@@ -71,8 +71,14 @@ fn main(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, background: Fr
     composer::show(ui, scene, view);
     CentralPanel::no_frame().frame(background).show(ui, |ui| match scene.state.shown() {
         Some(open) if !open.is_empty() => transcript(ui, scene, view),
-        Some(_) => welcome::show(ui, scene),
-        None => loading(ui, scene),
+        Some(open) => match open.session.id.home() {
+            Some((url, _)) => threads::empty(ui, scene, url),
+            None => welcome::show(ui, scene),
+        },
+        None => match scene.state.threads.unreached.clone() {
+            Some((session, problem)) => threads::unreached(ui, scene, &session, &problem),
+            None => loading(ui, scene),
+        },
     });
 }
 
@@ -104,6 +110,7 @@ fn overlays(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     modal::path::show(ui, scene, view);
     modal::undo::show(ui, scene, view);
     modal::link::show(ui, scene);
+    modal::deletion::show(ui, scene);
     modal::closing::show(ui, scene);
     // The last one is the topmost: nothing covers a question about what the model may do.
     modal::confirm::show(ui, scene, view);
@@ -116,6 +123,7 @@ fn has_modal(scene: &Scene<'_>) -> bool {
         || state.link.is_some()
         || state.undo.is_some()
         || state.path.is_some()
+        || state.threads.doomed.is_some()
         || state.closing == Closing::Asked
         || matches!(state.panel, Some(Panel::Palette | Panel::Shortcuts | Panel::Sent))
 }
@@ -183,7 +191,7 @@ fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         scene.push(Intent::SelectNeighbour(-1));
     }
     if take_key(ui, Modifiers::NONE, Key::F2)
-        && let Some(session) = scene.state.current()
+        && let Some(session) = scene.state.current().filter(|session| !session.id.is_on_server())
     {
         view.renaming = Some((session.id.clone(), session.title.clone()));
     }

@@ -25,6 +25,7 @@ mod scene;
 mod settings;
 mod shield;
 mod support;
+mod thread;
 mod transcript;
 mod undo;
 mod window;

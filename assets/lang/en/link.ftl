@@ -78,3 +78,36 @@ confirm-countdown = { $seconds ->
 }
 
 audit-origin-server = a server
+
+# Chats that live on a server.
+thread-new = New chat on { $server }
+thread-refresh = Refresh the chats on { $server }
+thread-list-failed = Not reachable. Try again
+thread-more = Show all { $count }
+thread-fewer = Show fewer
+thread-lives = This chat lives on { $server }
+thread-empty-title = New chat on { $server }
+thread-empty-line = Its agent answers there. It may look into { $folder } on this computer, and every file that it wants to read waits for your yes.
+thread-unreached = This chat cannot be fetched from { $server }
+thread-settings = Servers …
+thread-delete = Delete
+thread-delete-title = Delete this chat on the server?
+thread-delete-detail = “{ $title }” will be deleted on { $server }. Nothing brings it back.
+action-new-thread = New chat on { $server }
+notice-not-on-server = That is not there for a chat that lives on a server.
+fault-thread-gone = The server does not have this chat, or this part of it, any more. Refresh the list at the left.
+fault-thread-images = The server takes no pictures. Your message is in its box again: take the picture out, then send it.
+fault-thread-unsent = Stopped before the server had your message. It is in its box again.
+fault-thread-unsure = The server could not be reached, so it is not known whether it has your message. It is in its box again: refresh the chats of the server before you send it once more.
+error-server-lost = The connection to the server broke, and it stops an answer that nobody hears. “Try again” asks in a branch.
+error-server-interrupted = The server ended in the middle of this answer. “Try again” asks in a branch.
+error-server-run = The server could not answer. “Try again” asks in a branch. Its words: { $detail }
+
+code-device-offline = This computer was not connected to the server.
+code-desktop-device-not-selected = No computer was chosen for this chat.
+code-device-mismatch = The call was meant for another computer.
+code-result-unknown = Whether the call ran is not known: the connection was lost.
+code-run-cancelled = The turn was stopped.
+code-cancelled-by-server = The server took the call back.
+code-desktop-restarted = Nod ended while the call was under way.
+code-server-restarted = The server ended before the result came.

@@ -77,3 +77,36 @@ confirm-countdown = { $seconds ->
 }
 
 audit-origin-server = 服务器
+
+# 位于服务器上的对话。
+thread-new = 在 { $server } 上新建对话
+thread-refresh = 刷新 { $server } 上的对话
+thread-list-failed = 无法连接，点击重试
+thread-more = 显示全部 { $count } 个
+thread-fewer = 收起
+thread-lives = 这个对话位于 { $server }
+thread-empty-title = 在 { $server } 上新建对话
+thread-empty-line = 由服务器上的智能体回答。它可以查看这台电脑上的 { $folder }，每读一个文件都要先得到你的允许。
+thread-unreached = 无法从 { $server } 取得这个对话
+thread-settings = 服务器设置
+thread-delete = 删除
+thread-delete-title = 删除服务器上的这个对话吗？
+thread-delete-detail = 将在 { $server } 上删除“{ $title }”，删除后无法恢复。
+action-new-thread = 在 { $server } 上新建对话
+notice-not-on-server = 位于服务器上的对话没有这项功能。
+fault-thread-gone = 服务器上已经没有这个对话或这部分内容了。请刷新左侧的列表。
+fault-thread-images = 服务器不接受图片。消息已放回输入框：请先去掉图片再发送。
+fault-thread-unsent = 在服务器收到消息之前已停止。消息已放回输入框。
+fault-thread-unsure = 无法连接服务器，不确定它是否收到了你的消息。消息已放回输入框：再次发送之前，请先刷新服务器上的对话。
+error-server-lost = 与服务器的连接断开了；没有人接收时，服务器会停止回答。点“重试”会在新分支里再问一次。
+error-server-interrupted = 服务器在回答途中退出了。点“重试”会在新分支里再问一次。
+error-server-run = 服务器无法回答。点“重试”会在新分支里再问一次。服务器的说明：{ $detail }
+
+code-device-offline = 这台电脑当时没有连接到服务器。
+code-desktop-device-not-selected = 这个对话没有选定电脑。
+code-device-mismatch = 这个调用是给另一台电脑的。
+code-result-unknown = 连接中断，不知道这个调用是否执行了。
+code-run-cancelled = 这一轮已停止。
+code-cancelled-by-server = 服务器撤回了这个调用。
+code-desktop-restarted = 调用进行时点头退出了。
+code-server-restarted = 结果到达之前服务器退出了。

@@ -59,17 +59,30 @@ pub(super) async fn connect(
     let address_problem = |detail: String| LinkProblem::Address { detail };
     let address = base_address(&server.url).map_err(|error| address_problem(error.to_string()))?;
     let socket_url = socket::socket_url(address.url()).map_err(|error| address_problem(error.to_string()))?;
-    let token = if let Some(token) = given {
-        token.clone()
-    } else {
-        let found = shared.keys.find(KEYS, &server.key, &address.origin()).await;
-        found.map_err(|error| unreachable(&error))?.ok_or(LinkProblem::NoToken)?
+    let token = match given {
+        Some(token) => token.clone(),
+        None => token(shared, server, &address.origin()).await?,
     };
     let ticket = ticket(&address, &token, device_id).await?;
     socket::open(&socket_url, &ticket).await.map_err(|error| match error {
         SocketError::Address(detail) => address_problem(detail),
         SocketError::Broken(_) | SocketError::TimedOut(_) => unreachable(&error),
     })
+}
+
+/// The user token that was entered for a server, if it was entered for this origin.
+pub(in crate::engine) async fn token(
+    shared: &Shared,
+    server: &LinkServer,
+    origin: &str,
+) -> Result<SecretKey, LinkProblem> {
+    let found = shared.keys.find(KEYS, &server.key, origin).await;
+    found.map_err(|error| unreachable(&error))?.ok_or(LinkProblem::NoToken)
+}
+
+/// How servers are reached: through the proxy of the settings, this machine and the local network never.
+pub(in crate::engine) fn network(shared: &Shared) -> Network {
+    Network { connect: Some(CONNECT), proxy: shared.settings().models.proxy, ..Network::default() }
 }
 
 async fn check_workspace(workspace: &str) -> Result<(), LinkProblem> {

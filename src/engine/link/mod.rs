@@ -27,6 +27,7 @@ use super::session::blank;
 use super::shared::{Shared, unique};
 
 pub(super) use board::Board;
+pub(super) use connect::{network, token};
 pub(super) use desk::{Desk, Wish};
 use runner::{Order, Runner};
 
@@ -234,6 +235,11 @@ impl Live {
 
 fn unknown(url: &str) -> Fault {
     Fault::new("fault-link-unknown", "").with("url", url)
+}
+
+/// A server that was added, for conversations that live on it.
+pub(super) async fn server(shared: &Shared, url: &str) -> Result<Option<LinkServer>, Fault> {
+    find(shared, url).await
 }
 
 /// A server that was added. A token that is held for this run only is not in the store, and is on the board.

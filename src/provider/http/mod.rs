@@ -157,6 +157,15 @@ impl Http {
         self.send(self.client.post(url).header(CONTENT_TYPE, "application/json").body(body), limits).await
     }
 
+    /// Deletes what is at `path` below the address.
+    ///
+    /// # Errors
+    /// When there is no answer; an answer of any status is a reply.
+    pub async fn delete(&self, path: &str, limits: TimeLimits) -> Result<Reply, HttpError> {
+        let url = self.url(path)?;
+        self.send(self.client.delete(url), limits).await
+    }
+
     /// The keys among the headers.
     fn keys(&self) -> Vec<SecretKey> {
         let sensitive = self.headers.values().filter(|value| value.is_sensitive());

@@ -9,11 +9,12 @@ mod sqlite;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::ir::{Message, UnixMs};
-use crate::link::wire::{CallError, ResultStatus};
+use crate::link::thread::{CallStatus, CallView, Prepared, RunStatus, ThreadRow, ThreadView};
+use crate::link::wire::CallError;
 
 /// A ledger that everybody may hold.
 pub type SharedLedger = Arc<dyn Ledger>;
@@ -81,17 +82,6 @@ pub struct NewTurn {
     pub now: UnixMs,
 }
 
-/// A prepared turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Prepared {
-    /// The conversation.
-    pub thread_id: String,
-    /// The person's turn in it.
-    pub turn_id: String,
-    /// The one run of that turn.
-    pub run_id: String,
-}
-
 /// A run that begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStart {
@@ -101,182 +91,6 @@ pub struct RunStart {
     pub device_id: Option<String>,
     /// Everything said in the thread so far, the person's new words last.
     pub history: Vec<Message>,
-}
-
-/// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// Nobody has asked for its answer yet.
-    Prepared,
-    /// An answer is on its way.
-    Running,
-    /// Answered.
-    Succeeded,
-    /// It broke.
-    Failed,
-    /// The client closed the stream.
-    Cancelled,
-    /// It came to a limit of rounds or calls.
-    Limited,
-    /// The process that ran it is gone.
-    Interrupted,
-}
-
-/// A thread in the list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ThreadRow {
-    /// Its id.
-    pub thread_id: String,
-    /// Cut from its first words.
-    pub title: String,
-    /// The thread that it branches from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent_thread_id: Option<String>,
-    /// When it began.
-    #[serde(serialize_with = "write_time")]
-    pub created_at: UnixMs,
-    /// When something was last said.
-    #[serde(serialize_with = "write_time")]
-    pub updated_at: UnixMs,
-}
-
-/// A thread with all that is in it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ThreadView {
-    /// The thread.
-    #[serde(flatten)]
-    pub thread: ThreadRow,
-    /// What it took over from the thread that it branches from, oldest first.
-    pub inherited: Vec<Message>,
-    /// Its turns, oldest first.
-    pub turns: Vec<TurnView>,
-    /// Its calls, oldest first.
-    pub tool_calls: Vec<CallView>,
-}
-
-/// A turn with its run and what was said.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TurnView {
-    /// Its id.
-    pub turn_id: String,
-    /// Its run.
-    pub run_id: String,
-    /// How the run stands.
-    pub status: RunStatus,
-    /// Why it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// The device whose tools it may use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub device_id: Option<String>,
-    /// The person's words, the answers and the results, oldest first.
-    pub messages: Vec<Message>,
-}
-
-/// How a call stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallStatus {
-    /// Written down, not sent.
-    Created,
-    /// Sent.
-    Dispatched,
-    /// It ran.
-    Succeeded,
-    /// It ran and failed.
-    Failed,
-    /// The desktop or the person said no.
-    Rejected,
-    /// Taken back before it had an effect.
-    Cancelled,
-    /// The server gave up waiting; a late result replaces this.
-    TimedOut,
-    /// The connection was lost after the dispatch; the desktop's report replaces this.
-    Unknown,
-}
-
-impl CallStatus {
-    /// Whether nothing may replace it.
-    pub fn is_final(self) -> bool {
-        match self {
-            Self::Succeeded | Self::Failed | Self::Rejected | Self::Cancelled => true,
-            Self::Created | Self::Dispatched | Self::TimedOut | Self::Unknown => false,
-        }
-    }
-
-    /// Its name in the database and on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Dispatched => "dispatched",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Rejected => "rejected",
-            Self::Cancelled => "cancelled",
-            Self::TimedOut => "timed_out",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    fn from_name(name: &str) -> Result<Self, LedgerError> {
-        [
-            Self::Created,
-            Self::Dispatched,
-            Self::Succeeded,
-            Self::Failed,
-            Self::Rejected,
-            Self::Cancelled,
-            Self::TimedOut,
-            Self::Unknown,
-        ]
-        .into_iter()
-        .find(|status| status.as_str() == name)
-        .ok_or_else(|| LedgerError::Database { detail: format!("a call has the status {name:?}") })
-    }
-}
-
-impl From<ResultStatus> for CallStatus {
-    fn from(status: ResultStatus) -> Self {
-        match status {
-            ResultStatus::Succeeded => Self::Succeeded,
-            ResultStatus::Failed => Self::Failed,
-            ResultStatus::Rejected => Self::Rejected,
-            ResultStatus::Cancelled => Self::Cancelled,
-            ResultStatus::TimedOut => Self::TimedOut,
-            ResultStatus::Unknown => Self::Unknown,
-        }
-    }
-}
-
-impl RunStatus {
-    /// Its name in the database and on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Prepared => "prepared",
-            Self::Running => "running",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Limited => "limited",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    fn from_name(name: &str) -> Result<Self, LedgerError> {
-        [
-            Self::Prepared,
-            Self::Running,
-            Self::Succeeded,
-            Self::Failed,
-            Self::Cancelled,
-            Self::Limited,
-            Self::Interrupted,
-        ]
-        .into_iter()
-        .find(|status| status.as_str() == name)
-        .ok_or_else(|| LedgerError::Database { detail: format!("a run has the status {name:?}") })
-    }
 }
 
 /// A call about to be dispatched.
@@ -359,44 +173,6 @@ pub enum Recorded {
     AlreadyFinal,
     /// This user's device was never sent such a call, or not in that dispatch.
     NotKnown,
-}
-
-/// A call with its dispatches.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CallView {
-    /// The intention.
-    pub tool_call_id: String,
-    /// How it stands.
-    pub status: CallStatus,
-    /// Which tool.
-    pub tool_name: String,
-    /// Its arguments.
-    pub arguments: Value,
-    /// What it gave.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<Value>,
-    /// Why not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<CallError>,
-    /// Every dispatch, in order.
-    pub executions: Vec<ExecutionView>,
-}
-
-/// One dispatch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ExecutionView {
-    /// From 1.
-    pub attempt_no: u32,
-    /// How it stands.
-    pub status: CallStatus,
-    /// Over which connection.
-    pub connection_id: String,
-    /// RFC 3339 where it is written out, like all times of a thread.
-    #[serde(serialize_with = "write_time")]
-    pub started_at: UnixMs,
-    /// When its result came, or it was given up.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "write_time_if_any")]
-    pub ended_at: Option<UnixMs>,
 }
 
 /// The server's memory.
@@ -549,19 +325,16 @@ fn title_of(input: &str) -> String {
     title
 }
 
-/// A moment as RFC 3339, UTC.
-pub(in crate::server) fn rfc3339(at: UnixMs) -> String {
-    jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
+/// A call's status by its name in the database.
+fn call_status(name: &str) -> Result<CallStatus, LedgerError> {
+    let broken = || LedgerError::Database { detail: format!("a call has the status {name:?}") };
+    CallStatus::from_name(name).ok_or_else(broken)
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn write_time<S: serde::Serializer>(at: &UnixMs, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&rfc3339(*at))
-}
-
-#[expect(clippy::ref_option, reason = "serde passes references")]
-fn write_time_if_any<S: serde::Serializer>(at: &Option<UnixMs>, serializer: S) -> Result<S::Ok, S::Error> {
-    at.map(rfc3339).serialize(serializer)
+/// A run's status by its name in the database.
+fn run_status(name: &str) -> Result<RunStatus, LedgerError> {
+    let broken = || LedgerError::Database { detail: format!("a run has the status {name:?}") };
+    RunStatus::from_name(name).ok_or_else(broken)
 }
 
 fn to_json(value: &impl Serialize) -> Result<String, LedgerError> {

@@ -7,12 +7,12 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, T
 use tokio_postgres::{Config, NoTls, Row};
 
 use crate::ir::{Message, UnixMs};
+use crate::link::thread::{CallStatus, CallView, ExecutionView, Prepared, RunStatus, ThreadRow, ThreadView, TurnView};
 use crate::link::wire::CallError;
 
 use super::{
-    Answer, Begun, CallStatus, CallView, Ended, ExecutionView, FINAL, Known, Ledger, LedgerError, NewAttempt,
-    NewResult, NewTurn, Prepared, Recorded, RunStart, RunStatus, ThreadRow, ThreadView, TokenRow, TurnView, broken,
-    from_json, judge, newer, title_of, to_json, with_new_ids,
+    Answer, Begun, Ended, FINAL, Known, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunStart,
+    TokenRow, broken, call_status, from_json, judge, newer, run_status, title_of, to_json, with_new_ids,
 };
 
 /// Connections that one process holds at most.
@@ -86,7 +86,7 @@ fn ended(row: &Row) -> Result<Ended, LedgerError> {
     let code: Option<String> = row.try_get("error_code")?;
     let message: Option<String> = row.try_get("error_message")?;
     Ok(Ended {
-        status: CallStatus::from_name(row.try_get("status")?)?,
+        status: call_status(row.try_get("status")?)?,
         output: output.map(from_json).transpose()?,
         error: code.map(|code| CallError { code, message: message.unwrap_or_default() }),
     })
@@ -115,7 +115,7 @@ async fn call_view(transaction: &Transaction<'_>, row: &Row) -> Result<CallView,
     let executions = executions.iter().map(|row| {
         Ok(ExecutionView {
             attempt_no: number(row, "attempt_no")?,
-            status: CallStatus::from_name(row.try_get("status")?)?,
+            status: call_status(row.try_get("status")?)?,
             connection_id: row.try_get("connection")?,
             started_at: at(row, "started_at")?,
             ended_at: at_if_any(row, "ended_at")?,
@@ -403,7 +403,7 @@ impl Ledger for PostgresLedger {
                 let run_id: String = row.try_get("id")?;
                 turns.push(TurnView {
                     turn_id: row.try_get("turn")?,
-                    status: RunStatus::from_name(row.try_get("status")?)?,
+                    status: run_status(row.try_get("status")?)?,
                     error: row.try_get("error")?,
                     device_id: row.try_get("device")?,
                     messages: said.extract_if(.., |(run, _)| *run == run_id).map(|(_, message)| message).collect(),
@@ -508,7 +508,7 @@ impl Ledger for PostgresLedger {
                 .query_opt(&statement, &[&result.tool_call_id, &result.user, &result.device_id, &result.execution_id])
                 .await?;
             let Some(row) = found else { return Ok(Recorded::NotKnown) };
-            if CallStatus::from_name(row.try_get(0)?)?.is_final() {
+            if call_status(row.try_get(0)?)?.is_final() {
                 return Ok(Recorded::AlreadyFinal);
             }
             let Ended { status, output, error } = &result.ended;

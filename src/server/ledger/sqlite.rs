@@ -12,12 +12,12 @@ use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, par
 use tokio::sync::{mpsc, oneshot};
 
 use crate::ir::{Message, UnixMs};
+use crate::link::thread::{CallStatus, CallView, ExecutionView, Prepared, RunStatus, ThreadRow, ThreadView, TurnView};
 use crate::link::wire::CallError;
 
 use super::{
-    Answer, Begun, CallStatus, CallView, Ended, ExecutionView, FINAL, Known, Ledger, LedgerError, NewAttempt,
-    NewResult, NewTurn, Prepared, Recorded, RunStart, RunStatus, ThreadRow, ThreadView, TokenRow, TurnView, broken,
-    from_json, judge, newer, title_of, to_json, with_new_ids,
+    Answer, Begun, Ended, FINAL, Known, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunStart,
+    TokenRow, broken, call_status, from_json, judge, newer, run_status, title_of, to_json, with_new_ids,
 };
 
 /// Changes that may wait in front of the thread.
@@ -156,7 +156,7 @@ fn ended(row: &Row<'_>) -> Result<Ended, LedgerError> {
     let code: Option<String> = row.get("error_code")?;
     let message: Option<String> = row.get("error_message")?;
     Ok(Ended {
-        status: CallStatus::from_name(&row.get::<_, String>("status")?)?,
+        status: call_status(&row.get::<_, String>("status")?)?,
         output: output.as_deref().map(from_json).transpose()?,
         error: code.map(|code| CallError { code, message: message.unwrap_or_default() }),
     })
@@ -173,7 +173,7 @@ fn call_view(connection: &Connection, row: &Row<'_>) -> Result<CallView, LedgerE
         .query_and_then([&tool_call_id], |row| {
             Ok(ExecutionView {
                 attempt_no: row.get("attempt_no")?,
-                status: CallStatus::from_name(&row.get::<_, String>("status")?)?,
+                status: call_status(&row.get::<_, String>("status")?)?,
                 connection_id: row.get("connection")?,
                 started_at: at(row, "started_at")?,
                 ended_at: at_if_any(row, "ended_at")?,
@@ -358,7 +358,7 @@ fn record(connection: &Connection, result: &NewResult) -> Result<Recorded, Ledge
         .query_row([&result.tool_call_id, &result.user, &result.device_id, &result.execution_id], |row| row.get(0))
         .optional()?;
     let Some(status) = status else { return Ok(Recorded::NotKnown) };
-    if CallStatus::from_name(&status)?.is_final() {
+    if call_status(&status)?.is_final() {
         return Ok(Recorded::AlreadyFinal);
     }
     let Ended { status, output, error } = &result.ended;
@@ -556,7 +556,7 @@ impl Ledger for SqliteLedger {
                     let run_id: String = row.get("id")?;
                     Ok::<_, LedgerError>(TurnView {
                         turn_id: row.get("turn")?,
-                        status: RunStatus::from_name(&row.get::<_, String>("status")?)?,
+                        status: run_status(&row.get::<_, String>("status")?)?,
                         error: row.get("error")?,
                         device_id: row.get("device")?,
                         messages: said.extract_if(.., |(run, _)| *run == run_id).map(|(_, message)| message).collect(),

@@ -329,7 +329,8 @@ fn message(call: &CallView, lang: &Lang) -> Option<String> {
         // A rule that said no is the person's own: "there was no yes" would be said of a question that nobody asked.
         let by_rule = record.status == CallStatus::Denied && record.decider == Some(Decider::Rule);
         let key = if by_rule { Some("code-refused-by-rule".to_owned()) } else { result.code().map(code_key) };
-        let key = key.filter(|_| lang.locale() != Locale::English);
+        // A code of another program's has no sentence of ours: its own stands then.
+        let key = key.filter(|key| lang.locale() != Locale::English && lang.text(key) != key.as_str());
         let sentence = key.as_deref().map_or(result.error.as_deref(), |key| Some(lang.text(key)));
         sentence.map(|sentence| format!("{sentence}{code}"))
     });

@@ -2,6 +2,7 @@
 
 pub mod closing;
 pub mod confirm;
+pub mod deletion;
 pub mod link;
 pub mod path;
 pub mod preview;

@@ -307,7 +307,9 @@ fn foot(ui: &mut Ui, scene: &mut Scene<'_>, composer: &Composer, there: Availabi
 }
 
 fn mode(ui: &mut Ui, scene: &mut Scene<'_>) {
-    let Some(mode) = scene.state.current().map(|session| session.mode) else { return };
+    // A server's agent has no mode: each of its reads waits for a yes.
+    let here = scene.state.current().filter(|session| !session.id.is_on_server());
+    let Some(mode) = here.map(|session| session.mode) else { return };
     let is_loose = mode == ConfirmMode::Automatic;
     let icon = if is_loose { Icon::ShieldAlert } else { Icon::Shield };
     let chip =

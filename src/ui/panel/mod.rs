@@ -9,6 +9,7 @@ pub mod session_panel;
 pub mod shortcuts;
 pub mod sidebar;
 pub mod start_fault;
+pub mod threads;
 pub mod toast;
 pub mod top_bar;
 pub mod welcome;

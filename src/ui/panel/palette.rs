@@ -1,5 +1,7 @@
 //! Every action, chat and model by name (Ctrl+K).
 
+use std::borrow::Cow;
+
 use egui::{CornerRadius, Frame, Id, Key, Margin, Modifiers, ScrollArea, Sense, Ui, vec2};
 
 use crate::app::rows::{Label, PaletteKind, PaletteRow};
@@ -96,10 +98,11 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     }
 }
 
-fn label_of<'row>(scene: &'row Scene<'_>, row: &'row PaletteRow) -> &'row str {
+fn label_of<'row>(scene: &'row Scene<'_>, row: &'row PaletteRow) -> Cow<'row, str> {
     match &row.label {
-        Label::Key(key) => scene.lang.text(key),
-        Label::Text(text) => text,
+        Label::Key(key) => Cow::Borrowed(scene.lang.text(key)),
+        Label::OfServer(key, server) => Cow::Owned(scene.filled(key, &[("server", server.clone())])),
+        Label::Text(text) => Cow::Borrowed(text),
     }
 }
 
@@ -117,7 +120,7 @@ fn draw_row(ui: &mut Ui, scene: &Scene<'_>, row: &PaletteRow, is_highlighted: bo
     let colors = scene.theme.colors;
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::CLICK);
     let name = label_of(scene, row);
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_highlighted, name));
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_highlighted, &*name));
     if is_highlighted || response.hovered() {
         ui.painter().rect_filled(rect, CornerRadius::same(radius::CONTROL - 2), colors.hover);
     }
@@ -130,7 +133,7 @@ fn draw_row(ui: &mut Ui, scene: &Scene<'_>, row: &PaletteRow, is_highlighted: bo
         PaletteKind::Model => Icon::Cpu,
     };
     icon.paint_at(ui.painter(), egui::pos2(rect.left() + space::M, rect.center().y), size::SMALL_ICON, colors.dim);
-    let galley = line_of_text(ui, scene.theme, name, Type::Control, colors.text, rect.width() - 130.0);
+    let galley = line_of_text(ui, scene.theme, &name, Type::Control, colors.text, rect.width() - 130.0);
     let place = egui::pos2(rect.left() + 32.0, rect.center().y - galley.size().y / 2.0);
     ui.painter().galley(place, galley, colors.text);
     if !row.keys.is_empty() {

@@ -4,19 +4,15 @@ use egui::{
     Align, CornerRadius, Frame, Id, Key, Layout, Margin, Modifiers, Panel, Response, ScrollArea, Sense, Ui, vec2,
 };
 
-use crate::app::link::state_key;
-use crate::app::rows::{SidebarRow, short_path};
+use crate::app::rows::SidebarRow;
 use crate::app::session::Badge;
 use crate::app::{Intent, PathPurpose, SettingsPage};
-use crate::ir::{LinkState, SessionId};
-use crate::lang::Arg;
-use crate::policy::escape;
+use crate::ir::SessionId;
 use crate::ui::icon::Icon;
+use crate::ui::panel::threads;
 use crate::ui::scene::{Scene, ViewState, take_key};
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{
-    self, Button, ListRow, MenuRow, RowMark, TextField, Tone, hover_name, line_of_text, menu_separator,
-};
+use crate::ui::widget::{self, Button, ListRow, MenuRow, RowMark, TextField, Tone, line_of_text, menu_separator};
 
 /// Draws the sidebar at the left.
 pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
@@ -101,29 +97,7 @@ fn foot(ui: &mut Ui, scene: &mut Scene<'_>) {
 /// Whether a server may use this computer's tools.
 fn local_tools(ui: &mut Ui, scene: &mut Scene<'_>) {
     let Some(link) = scene.state.links.foremost() else { return };
-    let lang = scene.lang;
-    let state = lang.text(state_key(&link.state));
-    let folder = short_path(&link.server.workspace, scene.home);
-    let words = match &link.state {
-        LinkState::Connected => {
-            let folder = folder.rsplit(['/', '\\']).next().unwrap_or_default();
-            lang.format("link-foot-folder", &[("state", Arg::from(state)), ("folder", Arg::from(folder))])
-        }
-        LinkState::Paused
-        | LinkState::Connecting
-        | LinkState::Waiting { .. }
-        | LinkState::Replaced
-        | LinkState::Stopped { .. } => lang.format("link-foot", &[("state", Arg::from(state))]),
-    };
-    let help = lang.format(
-        "link-foot-help",
-        &[
-            ("server", Arg::from(hover_name(&link.server.url))),
-            ("folder", Arg::from(hover_name(&folder))),
-            ("device", Arg::from(scene.state.links.device_id.as_str())),
-        ],
-    );
-    let words = escape(&words, false);
+    let (words, help) = (threads::local_tools(scene, link), threads::local_tools_help(scene, link));
     let response = ui.add(ListRow::new(&words).icon(Icon::Plug)).on_hover_text(help);
     if response.clicked() {
         scene.push(Intent::OpenSettings(SettingsPage::Servers));
@@ -138,6 +112,15 @@ fn sessions(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         for row in rows.get(range).unwrap_or_default() {
             match row {
                 SidebarRow::Heading(key) => heading(ui, scene, key),
+                SidebarRow::Server { url, host, is_loading } => {
+                    left = left.take().or(threads::heading(ui, scene, url, host, *is_loading));
+                }
+                SidebarRow::ServerProblem { url, problem } => {
+                    left = left.take().or(threads::problem(ui, scene, url, problem));
+                }
+                SidebarRow::MoreThreads { url, count, is_unfolded } => {
+                    left = left.take().or(threads::more(ui, scene, url, *count, *is_unfolded));
+                }
                 SidebarRow::Session { id, title, badge, is_selected, is_pinned } => {
                     let is_renamed = view.renaming.as_ref().is_some_and(|(renamed, _)| renamed == id);
                     if is_renamed {
@@ -151,7 +134,7 @@ fn sessions(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                     if response.clicked() {
                         left = Some(Intent::SelectSession(id.clone()));
                     }
-                    if response.double_clicked() {
+                    if response.double_clicked() && !id.is_on_server() {
                         view.renaming = Some((id.clone(), title.to_owned()));
                     }
                     let pinned = *is_pinned;
@@ -243,6 +226,13 @@ pub fn session_menu(
     is_pinned: bool,
 ) -> Option<Intent> {
     let mut chosen = None;
+    if id.is_on_server() {
+        // Its name and place are the server's.
+        if ui.add(MenuRow::new(scene.lang.text("session-delete")).icon(Icon::Trash).danger()).clicked() {
+            chosen = Some(Intent::DeleteSession(id.clone()));
+        }
+        return chosen;
+    }
     if ui.add(MenuRow::new(scene.lang.text("session-rename")).icon(Icon::Pencil).shortcut("F2")).clicked() {
         view.renaming = Some((id.clone(), title.to_owned()));
     }

@@ -8,7 +8,7 @@ use crate::app::{Intent, Panel, PathPurpose};
 use crate::ir::ThinkingLevel;
 use crate::lang::Arg;
 use crate::ui::icon::Icon;
-use crate::ui::panel::{model_picker, sidebar};
+use crate::ui::panel::{model_picker, sidebar, threads};
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::theme::{Type, size, space};
 use crate::ui::widget::{
@@ -74,6 +74,10 @@ fn title(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
 }
 
 fn chips(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, is_roomy: bool) {
+    if let Some(url) = scene.state.home() {
+        threads::chips(ui, scene, url, is_roomy);
+        return;
+    }
     let is_open = scene.state.panel == Some(Panel::Session);
     let panel = IconButton::new(Icon::SlidersHorizontal, scene.lang.text("top-session-panel")).selected(is_open);
     if ui.add(panel).clicked() {

@@ -10,6 +10,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::app::link::{LinkForm, state_key};
 use crate::app::rows::{bytes, short_path};
+use crate::app::thread::host;
 use crate::app::{Intent, PathPurpose};
 use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkState, LinkView};
 use crate::lang::Arg;
@@ -78,11 +79,6 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) 
         heading(ui, scene, &words);
         group(ui, scene, |ui, scene| list(ui, scene, calls));
     }
-}
-
-/// A server's address as it is shown: without what every address has.
-fn host(url: &str) -> &str {
-    url.trim_start_matches("https://").trim_end_matches('/')
 }
 
 fn add(ui: &mut Ui, scene: &mut Scene<'_>) {

@@ -131,10 +131,12 @@ pub(super) fn draw_actions(
         intents.extend(crate::ui::card::masked::chip(&mut ui, lang, &masked));
     }
     status::reveal(&mut ui, area.union(rect), ("person shown", key), |ui| {
-        if ui.add(IconButton::new(Icon::Trash, lang.text("message-delete")).small()).clicked() {
+        // What a server has said is the server's.
+        let is_here = !record.session.is_on_server();
+        if is_here && ui.add(IconButton::new(Icon::Trash, lang.text("message-delete")).small()).clicked() {
             intents.push(Intent::DeleteMessage(id.clone()));
         }
-        if ui.add(IconButton::new(Icon::GitFork, lang.text("message-fork")).small()).clicked() {
+        if is_here && ui.add(IconButton::new(Icon::GitFork, lang.text("message-fork")).small()).clicked() {
             intents.push(Intent::ForkHere(id.clone()));
         }
         if ui.add(IconButton::new(Icon::Pencil, lang.text("message-edit")).small()).clicked() {

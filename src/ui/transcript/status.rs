@@ -165,6 +165,10 @@ pub(super) fn draw_meta(list: &mut List<'_>, id: &MessageId, rect: Rect, intents
             if ui.add(MenuRow::new(lang.text("copy-markdown")).icon(Icon::Code)).clicked() {
                 intents.push(Intent::CopyText(record.message.content.clone()));
             }
+            // What a server has said, and to whom, is the server's.
+            if record.session.is_on_server() {
+                return;
+            }
             if ui.add(MenuRow::new(lang.text("action-show-sent")).icon(Icon::FileText)).clicked() {
                 intents.push(Intent::ShowSent);
             }

@@ -27,6 +27,7 @@ mod both;
 mod call;
 mod client;
 mod connection;
+mod conversation;
 mod crash;
 #[cfg(target_os = "linux")]
 mod desktop;

@@ -1,4 +1,5 @@
-//! The events of an answer as AG-UI clients read them (`@ag-ui/core` 1.0), and what they send. Only the format.
+//! The events of an answer as AG-UI clients read them (`@ag-ui/core` 1.0), and what they send. Only the format: `nod-server`
+//! writes it, and the window reads it where a conversation lives on a server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,26 +7,32 @@ use serde_json::Value;
 use crate::ir::TokenUsage;
 
 /// The version of AG-UI that is spoken.
-pub(super) const AGUI_VERSION: &str = "1.0";
+pub const AGUI_VERSION: &str = "1.0";
 
 /// One event of the stream.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
-pub(super) enum Event {
+pub enum Event {
+    /// Always first.
     RunStarted {
         thread_id: String,
         run_id: String,
-        protocol_version: &'static str,
+        #[serde(default)]
+        protocol_version: String,
     },
+    /// The last one of a run that did not break.
     RunFinished {
         thread_id: String,
         run_id: String,
+        #[serde(default)]
         outcome: Finish,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         usage: Vec<Usage>,
     },
+    /// The last one of a run that broke.
     RunError {
         message: String,
+        #[serde(default)]
         code: String,
     },
     ReasoningStart {
@@ -74,38 +81,43 @@ pub(super) enum Event {
         content: String,
         role: Speaker,
     },
+    /// One that this program does not know: it means nothing to it.
+    #[serde(other)]
+    Other,
 }
 
 /// Whose words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Speaker {
+pub enum Speaker {
     Assistant,
     Reasoning,
     Tool,
 }
 
 /// How a run ended that did not break.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(super) enum Finish {
+pub enum Finish {
+    #[default]
     Success,
     Cancelled,
 }
 
 /// Tokens of one run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Usage {
-    pub(super) provider: String,
-    pub(super) model: String,
-    pub(super) input_tokens: u64,
-    pub(super) output_tokens: u64,
-    pub(super) total_tokens: u64,
+pub struct Usage {
+    pub provider: String,
+    pub model: String,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub total_tokens: u64,
 }
 
 impl Usage {
-    pub(super) fn of(provider: &str, model: &str, usage: TokenUsage) -> Self {
+    /// What one model used.
+    pub fn of(provider: &str, model: &str, usage: TokenUsage) -> Self {
         Self {
             provider: provider.to_owned(),
             model: model.to_owned(),
@@ -117,28 +129,35 @@ impl Usage {
 }
 
 /// What a client sends to have a turn answered. Tools, state and context of the client's own are not used.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct RunAgentInput {
-    pub(super) thread_id: String,
-    pub(super) run_id: String,
+pub struct RunAgentInput {
+    /// The conversation; one that is not there begins.
+    pub thread_id: String,
+    /// The run: a prepared one, or a new one.
+    pub run_id: String,
+    /// What was said as the client has it; the server reads the last words of the person.
     #[serde(default)]
-    pub(super) messages: Vec<ClientMessage>,
+    pub messages: Vec<ClientMessage>,
+    /// `{"deviceId"}`: whose tools may be used.
     #[serde(default)]
-    pub(super) forwarded_props: Value,
+    pub forwarded_props: Value,
 }
 
 /// A message as a client has it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct ClientMessage {
-    pub(super) role: String,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientMessage {
+    /// The client's own name for it.
     #[serde(default)]
-    pub(super) content: Value,
+    pub id: String,
+    pub role: String,
+    #[serde(default)]
+    pub content: Value,
 }
 
 impl RunAgentInput {
     /// The last words of the person in it.
-    pub(super) fn last_words(&self) -> Option<String> {
+    pub fn last_words(&self) -> Option<String> {
         let message = self.messages.iter().rev().find(|message| message.role == "user")?;
         let text = match &message.content {
             Value::String(text) => text.clone(),
@@ -152,7 +171,7 @@ impl RunAgentInput {
     }
 
     /// The device whose tools may be used, for a client that prepared no run.
-    pub(super) fn device_id(&self) -> Option<String> {
+    pub fn device_id(&self) -> Option<String> {
         self.forwarded_props.get("deviceId").and_then(Value::as_str).map(str::to_owned)
     }
 }
@@ -191,6 +210,21 @@ mod tests {
                 "type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "success"},
                 "usage": [{"provider": "ollama", "model": "m", "inputTokens": 1, "outputTokens": 2, "totalTokens": 3}],
             })
+        );
+    }
+
+    #[test]
+    fn an_event_of_a_later_version_and_fields_that_are_not_known_do_no_harm() {
+        let read = |value: Value| serde_json::from_value::<Event>(value).unwrap();
+        assert_eq!(read(json!({"type": "STATE_DELTA", "delta": []})), Event::Other);
+        assert_eq!(
+            read(json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "more": 1})),
+            Event::RunFinished {
+                thread_id: "t".into(),
+                run_id: "r".into(),
+                outcome: Finish::Success,
+                usage: Vec::new()
+            }
         );
     }
 
