@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::agent::PromptLanguage;
@@ -40,6 +40,10 @@ pub(super) struct Shared {
     pub(super) surroundings: Surroundings,
     /// What front ends see of the servers that may call.
     pub(super) links: Board,
+    /// Calls that are examined at once, of all sessions: each opens, parses and compiles what a model sent.
+    pub(super) looks: Semaphore,
+    /// Reads and searches that run at once, of all sessions. One that was left behind keeps its place until it ends.
+    pub(super) reads: Arc<Semaphore>,
     /// What runs beside the sessions: downloads, searches, lists of models.
     pub(super) errands: TaskTracker,
 }

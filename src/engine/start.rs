@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -33,6 +33,10 @@ use super::shared::{Shared, unique};
 
 /// Commands that may wait.
 const COMMANDS: usize = 256;
+/// Calls that are examined at once.
+const MOST_LOOKS: usize = 8;
+/// Reads and searches that run at once: a model may ask for hundreds in one answer.
+const MOST_READS: usize = 4;
 /// How long a command line may take to end after Ctrl+C.
 const INTERRUPT: Duration = Duration::from_secs(5);
 /// How long shutting down may take in all.
@@ -216,6 +220,8 @@ impl Engine {
                 platform: Platform::current(),
             },
             links: Board::default(),
+            looks: Semaphore::new(MOST_LOOKS),
+            reads: Arc::new(Semaphore::new(MOST_READS)),
             errands: TaskTracker::new(),
         });
         let (commands, taken) = mpsc::channel(COMMANDS);

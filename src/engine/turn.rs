@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -308,6 +309,7 @@ impl Turn {
                 .and_then(|record| record.answer.as_ref())
                 .map_or_else(|| session.model.clone(), |meta| meta.model.clone()),
             model_words: asking.map(|record| record.message.content.clone()).unwrap_or_default(),
+            given_bytes: AtomicU64::default(),
             effects: tokio::sync::Mutex::new(()),
             notices: Some(sender),
             remote: None,

@@ -127,7 +127,7 @@ impl Tool for SearchFiles {
             matches: args.max_results,
         };
         let outcome = if target.kind() == TargetKind::File {
-            search_file(target, &query, &limits)
+            search_file(target, &query, &limits, &context.cancel)
         } else {
             let options = SearchOptions {
                 include_hidden: args.include_hidden,

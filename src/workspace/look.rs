@@ -9,10 +9,20 @@ use globset::{GlobBuilder, GlobMatcher};
 use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
+use tokio_util::sync::CancellationToken;
 
 use super::{LineMatch, SearchLimits};
 use crate::ir::{Code, Failure};
 use crate::policy;
+
+/// The longest query, in bytes.
+const LONGEST_QUERY: usize = 4_096;
+/// What a query may come to once it is compiled, in bytes: far more than what people write needs.
+const COMPILED_BYTES: usize = 2 * 1024 * 1024;
+/// What it may keep in mind while it searches, in bytes for each thread.
+const CACHE_BYTES: usize = 1024 * 1024;
+/// How much of a file is searched before a stop is looked for.
+const PIECE_BYTES: usize = 32 * 1024;
 
 /// What is searched for.
 #[derive(Debug, Clone)]
@@ -49,11 +59,16 @@ impl SearchQuery {
     /// Reads a query.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENTS` when it is empty, a broken pattern, or spans lines.
+    /// `INVALID_ARGUMENTS` when it is empty, too long, a broken pattern, one that needs too much memory, or spans lines.
     pub fn parse(query: &str, options: &QueryOptions) -> Result<Self, Failure> {
         let invalid = |problem: String| Failure::new(Code::InvalidArguments, problem);
         if query.is_empty() {
             return Err(invalid("`query` is empty: give a text, a file name or a pattern to search for.".into()));
+        }
+        if query.len() > LONGEST_QUERY {
+            return Err(invalid(format!(
+                "`query` is longer than {LONGEST_QUERY} bytes; a search looks at one line at a time, so give a shorter part."
+            )));
         }
         if query.contains(['\n', '\r', '\0']) {
             return Err(invalid(
@@ -65,8 +80,19 @@ impl SearchQuery {
                 .case_insensitive(!options.case_sensitive)
                 .fixed_strings(!options.regex)
                 .crlf(crlf)
+                .size_limit(COMPILED_BYTES)
+                .dfa_size_limit(CACHE_BYTES)
                 .build(query)
-                .map_err(|error| invalid(format!("`query` is not a regular expression that can be searched: {error}.")))
+                .map_err(|error| {
+                    let words = error.to_string();
+                    invalid(if words.contains("size limit") {
+                        "`query` is a regular expression that needs too much memory: use smaller numbers in its `{n}`, and \
+                         `[a-z]` for `\\w`, or search for a part of it."
+                            .to_owned()
+                    } else {
+                        format!("`query` is not a regular expression that can be searched: {words}.")
+                    })
+                })
         };
         let is_glob = !options.regex && query.contains(['*', '?', '[', '{']);
         let name = match (options.in_names, is_glob) {
@@ -125,12 +151,14 @@ impl Looked {
 pub(super) struct Looker<'a> {
     query: &'a SearchQuery,
     limits: &'a SearchLimits,
+    cancel: &'a CancellationToken,
     searcher: Searcher,
     content: Vec<u8>,
 }
 
 impl<'a> Looker<'a> {
-    pub(super) fn new(query: &'a SearchQuery, limits: &'a SearchLimits) -> Self {
+    /// Looks until `cancel` says so: in the middle of a file too, which is unreadable then.
+    pub(super) fn new(query: &'a SearchQuery, limits: &'a SearchLimits, cancel: &'a CancellationToken) -> Self {
         /// Files are small; only a transcoded one is read in pieces.
         const HEAP_BYTES: usize = 8 * 1024 * 1024;
         let searcher = SearcherBuilder::new()
@@ -139,7 +167,7 @@ impl<'a> Looker<'a> {
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(HEAP_BYTES))
             .build();
-        Self { query, limits, searcher, content: Vec::new() }
+        Self { query, limits, cancel, searcher, content: Vec::new() }
     }
 
     /// Looks at a file; `open` is only called when its content matters, and gives nothing when that is closed to the
@@ -177,7 +205,8 @@ impl<'a> Looker<'a> {
             has_more: false,
             is_binary: false,
         };
-        let searched = self.searcher.search_slice(matcher, &self.content, &mut lines);
+        let content = Interruptible { rest: &self.content, cancel: self.cancel };
+        let searched = self.searcher.search_reader(matcher, content, &mut lines);
         looked.is_binary = lines.is_binary;
         looked.is_unreadable = searched.is_err();
         // Half of a binary file is no result.
@@ -189,6 +218,22 @@ impl<'a> Looker<'a> {
             looked.has_more = lines.has_more;
         }
         looked
+    }
+}
+
+/// A content that is given out in pieces, until somebody says stop: some expressions take minutes for a file.
+struct Interruptible<'a> {
+    rest: &'a [u8],
+    cancel: &'a CancellationToken,
+}
+
+impl io::Read for Interruptible<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::Error::other("stopped"));
+        }
+        let most = into.len().min(PIECE_BYTES);
+        self.rest.read(into.get_mut(..most).unwrap_or_default())
     }
 }
 
@@ -309,4 +354,87 @@ fn cut_around(line: &[u8], start: usize) -> String {
     let before = if first > 0 { "…" } else { "" };
     let after = if end < total { "…" } else { "" };
     format!("{before}{part}{after}")
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test measures how long a search takes")]
+mod tests {
+    use super::*;
+
+    fn query(text: &str) -> Result<SearchQuery, Failure> {
+        let options = QueryOptions {
+            in_names: true,
+            in_content: true,
+            case_sensitive: false,
+            regex: true,
+            extensions: Vec::new(),
+        };
+        SearchQuery::parse(text, &options)
+    }
+
+    #[test]
+    fn an_expression_that_would_fill_the_memory_is_refused_with_what_to_do() {
+        for text in ["(a{1000}){1000}", r"\w{500}\w{500}\w{500}", r"(\pL{100}\pN{100}){10}", "((((.{9}){9}){9}){9}){9}"]
+        {
+            // The control: it is a good expression, and even several times as much is not enough for it.
+            let generous = RegexMatcherBuilder::new().size_limit(4 * COMPILED_BYTES).build(text).unwrap_err();
+            assert!(generous.to_string().contains("size limit"), "{text}: {generous}");
+            let failure = query(text).unwrap_err();
+            assert_eq!(failure.code, Code::InvalidArguments, "{text}");
+            assert!(failure.message.contains("needs too much memory"), "{text}: {}", failure.message);
+        }
+        let failure = query(&"a".repeat(LONGEST_QUERY + 1)).unwrap_err();
+        assert!(
+            failure.code == Code::InvalidArguments && failure.message.contains("longer than"),
+            "{}",
+            failure.message
+        );
+    }
+
+    #[test]
+    fn expressions_as_people_write_them_are_taken() {
+        for text in [
+            r"fn\s+\w+\(",
+            r"\b\w{1,20}\s*=\s*\w{1,20};",
+            r"(?i)todo|fixme",
+            r"^\s*(pub(\(\w+\))?\s+)?(async\s+)?fn\s+[a-z_]{3,40}",
+            r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}",
+            r"[^\x00-\x7F]{2,30}",
+            r".{0,200}error.{0,200}",
+        ] {
+            assert!(query(text).is_ok(), "{text}");
+        }
+        assert!(query(&"中".repeat(1_000)).is_ok());
+    }
+
+    #[test]
+    fn a_stop_is_heard_in_the_middle_of_a_file() {
+        // As many states as letters: each piece of this file takes as long as a whole file of other expressions.
+        let query = query("[ab]*a[ab]{300}c").unwrap();
+        let limits = SearchLimits { file_bytes: 1 << 20, files: 1, matches_per_file: 1, matches: 1 };
+        let mut content = tempfile::tempfile().unwrap();
+        let text: Vec<u8> =
+            (0..400_000_u32).map(|n| if n.wrapping_mul(2_654_435_761) >> 31 == 0 { b'a' } else { b'b' }).collect();
+        let lines: Vec<u8> = text.chunks(400).flat_map(|line| [line, b"\n"].concat()).collect();
+        io::Write::write_all(&mut content, &lines).unwrap();
+        let time = |cancel: &CancellationToken| {
+            let mut file = content.try_clone().unwrap();
+            io::Seek::rewind(&mut file).unwrap();
+            let begun = std::time::Instant::now();
+            let looked = Looker::new(&query, &limits, cancel).look(Path::new("a.txt"), || Ok(Some(file)));
+            (begun.elapsed(), looked.is_unreadable)
+        };
+        // The control: nobody says stop.
+        let (whole, is_unreadable) = time(&CancellationToken::new());
+        assert!(!is_unreadable);
+        let cancel = CancellationToken::new();
+        let stopped = std::thread::scope(|scope| {
+            let run = scope.spawn(|| time(&cancel));
+            std::thread::sleep(whole / 50);
+            cancel.cancel();
+            run.join().unwrap()
+        });
+        assert!(stopped.1, "what was not looked at to its end gives no result");
+        assert!(stopped.0 < whole / 2, "{:?} of {whole:?}", stopped.0);
+    }
 }

@@ -131,12 +131,20 @@ const MAX_THREADS: usize = 4;
 /// Searches a file.
 ///
 /// # Errors
-/// When the target is no file.
-pub fn search_file(target: &Target, query: &SearchQuery, limits: &SearchLimits) -> Result<SearchOutcome, SearchError> {
+/// When the target is no file, and when it is stopped.
+pub fn search_file(
+    target: &Target,
+    query: &SearchQuery,
+    limits: &SearchLimits,
+    cancel: &CancellationToken,
+) -> Result<SearchOutcome, SearchError> {
     let name = target.resolved().file_name().unwrap_or_default();
     let file = target.file()?.try_clone().map_err(|error| io_error(target.resolved(), error))?;
     let mut found = Collected::new(*limits);
-    let looked = Looker::new(query, limits).look(Path::new(name), || rewound(file).map(Some));
+    let looked = Looker::new(query, limits, cancel).look(Path::new(name), || rewound(file).map(Some));
+    if cancel.is_cancelled() {
+        return Err(SearchError::Cancelled);
+    }
     found.add(Done { number: 0, relative: PathBuf::new(), hidden_by_policy: 0, looked });
     Ok(found.finish(1, &WalkReport::default(), false))
 }
@@ -312,7 +320,7 @@ fn look_at_all(
     mount: u64,
     options: &SearchOptions<'_>,
 ) {
-    let mut looker = Looker::new(query, limits);
+    let mut looker = Looker::new(query, limits, options.cancel);
     for job in jobs.iter().flatten() {
         // What is left in the queue is taken out and dropped.
         if options.cancel.is_cancelled() || job.number > last.load(Ordering::Relaxed) {

@@ -14,6 +14,7 @@ mod architecture;
 #[cfg(target_os = "linux")]
 mod attack;
 mod audit;
+mod bounds;
 mod cli;
 mod command;
 #[cfg(target_os = "linux")]

@@ -1,8 +1,9 @@
 //! Steps 7 to 9: a yes for this very plan, from a rule, a mode or the person, and its proof just before the effect.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use tokio::sync::MutexGuard;
+use tokio::sync::{MutexGuard, OwnedSemaphorePermit};
 
 use crate::ir::{
     Access, AuditAct, CallId, CallRecord, Code, Decider, Failure, Grounds, Network, RuleId, UnixMs, Verdict,
@@ -36,6 +37,8 @@ pub(super) struct Cleared<'caller> {
     pub(super) plan: Plan,
     /// Held until the change is made.
     pub(super) turn_to_change: Option<MutexGuard<'caller, ()>>,
+    /// The place of a read among those that run at once; given back when it has really ended.
+    pub(super) place_to_read: Option<OwnedSemaphorePermit>,
 }
 
 impl Approval {
@@ -92,6 +95,10 @@ pub(super) async fn approve<'caller>(
             Access::Write | Access::Delete => Some(caller.effects.lock().await),
             Access::Read | Access::Execute => None,
         };
+        let place_to_read = match plan.facts.access {
+            Access::Read => Arc::clone(&caller.shared.reads).acquire_owned().await.ok(),
+            Access::Write | Access::Delete | Access::Execute => None,
+        };
         let (plan, is_unchanged) = verify(caller, plan, &yes).await?;
         let now = caller.shared.now();
         let is_fresh = yes.covers(&row.call.id, &plan, now);
@@ -100,7 +107,7 @@ pub(super) async fn approve<'caller>(
                 count_hit(caller, rule).await;
             }
             step("verified", &row.call.id);
-            return Ok(Cleared { plan, turn_to_change });
+            return Ok(Cleared { plan, turn_to_change, place_to_read });
         }
         tracing::info!(tool = %row.call.name, is_unchanged, is_fresh, "a yes no longer holds; looked at anew");
         let act = if is_fresh { AuditAct::Stale } else { AuditAct::Expired };

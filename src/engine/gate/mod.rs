@@ -21,6 +21,7 @@ pub(super) use remote::Remote;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::FutureExt as _;
 use serde_json::json;
@@ -53,6 +54,8 @@ pub(super) struct Caller {
     pub(super) model: String,
     /// The model's own words before the calls.
     pub(super) model_words: String,
+    /// What the results of its calls came to, in bytes.
+    pub(super) given_bytes: AtomicU64,
     /// Held while files are changed: one change after the other.
     pub(super) effects: tokio::sync::Mutex<()>,
     /// Where the turn hears that a call waits.
@@ -218,6 +221,7 @@ async fn complete(
     then: AfterCall,
 ) -> Outcome {
     let now = caller.shared.now();
+    caller.given_bytes.fetch_add(value.to_string().len() as u64, Ordering::Relaxed);
     let result = ToolResult {
         tool_call_id: row.call.id.clone(),
         tool_name: row.call.name.clone(),

@@ -2,10 +2,11 @@
 #![expect(clippy::disallowed_methods, reason = "the gate is what issues permits, and it measures how long a call ran")]
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +25,10 @@ const GRACE: Duration = Duration::from_millis(900);
 /// Commands watch their own time-out; this is added to what a tool declares.
 const SLACK: Duration = Duration::from_secs(5);
 
+/// What the calls of one answer may give in all before its reads are put off to the next, in bytes: results stay in
+/// memory until the answer's last call has ended.
+const MOST_GIVEN: u64 = 64 * 1024 * 1024;
+
 type Ran = Result<Result<Value, RunError>, JoinError>;
 
 /// How the run came to its end.
@@ -40,9 +45,13 @@ pub(super) async fn run(
     cleared: Cleared<'_>,
     cancel: CancellationToken,
 ) -> Outcome {
-    let Cleared { plan, turn_to_change } = cleared;
+    let Cleared { plan, turn_to_change, place_to_read } = cleared;
     if cancel.is_cancelled() {
         return refused(caller, row, Refusal::cancelled(caller)).await;
+    }
+    if plan.facts.access == Access::Read && caller.given_bytes.load(Ordering::Relaxed) > MOST_GIVEN {
+        let words = "The calls of this answer have given more than is read at once: go on in the next one, with fewer.";
+        return refused(caller, row, Failure::new(Code::RateLimited, words).into()).await;
     }
     row.status = CallStatus::Running;
     row.started_at = Some(caller.shared.now());
@@ -64,7 +73,7 @@ pub(super) async fn run(
     let begun = Instant::now();
     let touched = Touched::of(&plan);
     let tier = plan.tier;
-    let mut running = start(caller, &row, plan, cancel.clone()).await;
+    let mut running = start(caller, &row, plan, place_to_read, cancel.clone()).await;
     let mut is_late = false;
     let ended = tokio::select! {
         ran = &mut running => Ended::Itself(ran),
@@ -106,6 +115,7 @@ async fn start(
     caller: &Arc<Caller>,
     row: &CallRecord,
     plan: Plan,
+    place_to_read: Option<OwnedSemaphorePermit>,
     cancel: CancellationToken,
 ) -> JoinHandle<Result<Value, RunError>> {
     let shared = &caller.shared;
@@ -121,7 +131,10 @@ async fn start(
     };
     let permit = Permit::issue(row.call.id.clone(), plan.args, plan.targets, plan.roots, plan.hash);
     let tool = plan.tool;
-    tokio::task::spawn_blocking(move || tool.run(permit, &context))
+    tokio::task::spawn_blocking(move || {
+        let _place = place_to_read;
+        tool.run(permit, &context)
+    })
 }
 
 /// Live output for the front ends. What they cannot take in time is left out: the whole is in the result.

@@ -1,6 +1,7 @@
 //! One call of a server at the gate, and what its outcome is over the link.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -73,6 +74,7 @@ pub(super) async fn pass(
         message: None,
         model: server.clone(),
         model_words: String::new(),
+        given_bytes: AtomicU64::default(),
         effects: tokio::sync::Mutex::new(()),
         notices: None,
         remote: Some(Remote { server, number, until, connection: connection.clone() }),
