@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, one_path, only, schema};
 use crate::ir::{Access, Failure, Preview, RiskLevel, ToolCategory, ToolDef, TreeEntry};
 use crate::policy::TargetKind;
-use crate::workspace::{Extent, Purpose, Target, Trash, survey};
+use crate::workspace::{Extent, Purpose, Target, Trash};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,7 +62,7 @@ impl Tool for DeleteFile {
             let entry = TreeEntry { path: name, is_folder: false, bytes };
             return Ok(Preview::Tree { entries: vec![entry], count: 1, bytes, at_least: false });
         }
-        let found = survey(target.folder()?, target.resolved())?;
+        let found = target.show_tree()?;
         let entries: Vec<TreeEntry> = found
             .entries
             .into_iter()

@@ -145,11 +145,11 @@ impl Target {
         home.is_some_and(|home| home.starts_with(self.resolved()))
     }
 
-    /// Whether what was moved is what was shown.
+    /// Whether what was moved is what was shown: where the tree in it was, with that tree.
     pub(super) fn is_what_was_shown(&self, moved: &Stat) -> bool {
         moved.kind == self.stat.kind
             && match self.stat.kind {
-                TargetKind::Folder => moved.identity.is_same_object(&self.stat.identity),
+                TargetKind::Folder => moved.identity.is_same_object(&self.stat.identity) && self.holds_what_was_shown(),
                 TargetKind::File | TargetKind::Link | TargetKind::Special | TargetKind::Missing => {
                     moved.identity.is_same_content(&self.stat.identity)
                 }
@@ -399,6 +399,31 @@ mod tests {
             assert_eq!(fs::read_to_string(place.ws("a.txt")).unwrap(), "somebody else's");
         }
         assert_eq!(fs::read_dir(place.temp.path().join("data/Trash/info")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_goes_only_with_the_tree_that_was_shown() {
+        for final_too in [false, true] {
+            for is_shown in [true, false] {
+                let place = place();
+                let target = place.target("sub");
+                if is_shown {
+                    target.show_tree().unwrap();
+                }
+                if final_too {
+                    told_final(&target);
+                }
+                fs::write(place.ws("sub/deep/theirs"), "precious").unwrap();
+                let done = place.delete(&target, Extent::Tree);
+                if is_shown {
+                    assert_eq!(Failure::from(done.unwrap_err()).code, Code::TargetChanged);
+                    assert_eq!(fs::read_to_string(place.ws("sub/deep/theirs")).unwrap(), "precious");
+                } else {
+                    // The control: whoever binds the folder alone takes what came into it too.
+                    assert!(done.is_ok() && !exists(&place.ws("sub/deep/theirs")));
+                }
+            }
+        }
     }
 
     #[test]

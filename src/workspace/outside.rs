@@ -37,6 +37,7 @@ impl Target {
             parent: None,
             names: Vec::new(),
             restorable: std::sync::OnceLock::new(),
+            shown_tree: std::sync::OnceLock::new(),
         }
     }
 }
@@ -66,6 +67,7 @@ fn open(absolute: &Path) -> Result<Target, WorkspaceError> {
         parent: None,
         names: Vec::new(),
         restorable: std::sync::OnceLock::new(),
+        shown_tree: std::sync::OnceLock::new(),
     })
 }
 
@@ -106,5 +108,6 @@ fn open(absolute: &Path) -> Result<Target, WorkspaceError> {
         parent: None,
         names: Vec::new(),
         restorable: std::sync::OnceLock::new(),
+        shown_tree: std::sync::OnceLock::new(),
     })
 }

@@ -92,6 +92,7 @@ pub fn resolve_telling(root: &Root, relative: &RelPath, purpose: Purpose) -> Res
         parent: end.parent,
         names: end.names,
         restorable: std::sync::OnceLock::new(),
+        shown_tree: std::sync::OnceLock::new(),
     })
 }
 

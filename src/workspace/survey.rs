@@ -1,6 +1,8 @@
 //! What a folder holds in all: for the question before it is deleted.
 
-use super::{Folder, WorkspaceError};
+use sha2::{Digest as _, Sha256};
+
+use super::{Folder, Identity, WorkspaceError};
 use crate::policy::TargetKind;
 
 /// The most entries that a survey lists.
@@ -18,6 +20,9 @@ pub struct Survey {
     pub bytes: u64,
     /// Whether the walk stopped at a limit, or could not look into a folder.
     pub at_least: bool,
+    /// SHA-256 over the entries with their numbers and times, hex: another one for a tree in which something was added,
+    /// removed, renamed or written since.
+    pub digest: String,
 }
 
 /// One thing in a surveyed folder.
@@ -36,6 +41,7 @@ pub struct SurveyEntry {
 pub fn survey(folder: &Folder, shown: &std::path::Path) -> Result<Survey, WorkspaceError> {
     let failed = |source| WorkspaceError::io("Listing the folder", shown, source);
     let mut survey = Survey::default();
+    let mut hasher = Sha256::new();
     // Folders to look into, the next one last; each waits unopened, so that only the way down is held open.
     let mut pending: Vec<Step> = steps(folder, "", 0).map_err(failed)?;
     let mut way: Vec<Folder> = vec![folder.clone()];
@@ -46,6 +52,13 @@ pub fn survey(folder: &Folder, shown: &std::path::Path) -> Result<Survey, Worksp
             break;
         }
         survey.bytes = survey.bytes.saturating_add(step.entry.bytes);
+        let Identity { device, inode, bytes, modified_ns, .. } = step.identity;
+        let kind = step.entry.kind;
+        // No name and no path holds a NUL.
+        hasher.update(step.entry.path.as_bytes());
+        hasher.update([0]);
+        hasher.update(step.name.as_encoded_bytes());
+        hasher.update(format!("\0{kind:?} {device} {inode} {bytes} {modified_ns}\0"));
         let is_folder = step.entry.kind == TargetKind::Folder;
         let path = step.entry.path.clone();
         survey.entries.push(step.entry);
@@ -63,6 +76,7 @@ pub fn survey(folder: &Folder, shown: &std::path::Path) -> Result<Survey, Worksp
             Err(_unreadable) => survey.at_least = true,
         }
     }
+    survey.digest = hex::encode(hasher.finalize());
     Ok(survey)
 }
 
@@ -70,6 +84,7 @@ pub fn survey(folder: &Folder, shown: &std::path::Path) -> Result<Survey, Worksp
 struct Step {
     name: std::ffi::OsString,
     entry: SurveyEntry,
+    identity: Identity,
     /// How many folders lie between it and the surveyed folder.
     depth: usize,
 }
@@ -83,9 +98,10 @@ fn steps(folder: &Folder, prefix: &str, depth: usize) -> std::io::Result<Vec<Ste
             Ok(stat) => (stat.kind, 0),
             Err(_unknown) => (TargetKind::Special, 0),
         };
+        let identity = entry.stat.as_ref().map_or_else(|_unknown| Identity::default(), |stat| stat.identity);
         let name = entry.name.to_string_lossy();
         let path = if prefix.is_empty() { name.into_owned() } else { format!("{prefix}/{name}") };
-        steps.push(Step { name: entry.name, entry: SurveyEntry { path, kind, bytes }, depth });
+        steps.push(Step { name: entry.name, entry: SurveyEntry { path, kind, bytes }, identity, depth });
     }
     steps.sort_by_key(|step| step.entry.kind != TargetKind::Folder);
     steps.reverse();
@@ -117,6 +133,45 @@ mod tests {
         #[cfg(unix)]
         assert_eq!(paths, ["b", "b/c", "b/c/d", "b/e", "z", "z/link", "a"]);
         assert_eq!((found.bytes, found.at_least), (9, false));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_tree_has_another_digest() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path();
+        fs::create_dir_all(top.join("b/c")).unwrap();
+        fs::write(top.join("b/a"), "12345").unwrap();
+        fs::write(top.join("b/c/d"), "123").unwrap();
+        let root = Root::open(top).unwrap();
+        let digest = || survey(root.folder(), top).unwrap().digest;
+        let mut seen = vec![digest()];
+        assert_eq!(digest(), seen[0], "nothing happened");
+        fs::read(top.join("b/a")).unwrap();
+        assert_eq!(digest(), seen[0], "it was read");
+        let changes: [(&str, &dyn Fn()); 6] = [
+            ("added", &|| fs::write(top.join("b/c/e"), "").unwrap()),
+            ("removed", &|| fs::remove_file(top.join("b/c/e")).unwrap()),
+            ("renamed", &|| fs::rename(top.join("b/a"), top.join("b/f")).unwrap()),
+            ("moved", &|| fs::rename(top.join("b/f"), top.join("f")).unwrap()),
+            ("of the same size", &|| {
+                let old = fs::metadata(top.join("b/c/d")).unwrap().modified().unwrap();
+                fs::write(top.join("b/c/d"), "456").unwrap();
+                let file = fs::File::options().write(true).open(top.join("b/c/d")).unwrap();
+                file.set_modified(old + std::time::Duration::from_millis(1)).unwrap();
+            }),
+            ("replaced", &|| {
+                fs::rename(top.join("b/c/d"), top.join("b/c/old")).unwrap();
+                fs::copy(top.join("b/c/old"), top.join("b/c/d")).unwrap();
+                fs::remove_file(top.join("b/c/old")).unwrap();
+            }),
+        ];
+        for (name, change) in changes {
+            change();
+            let now = digest();
+            assert!(!seen.contains(&now), "{name}");
+            seen.push(now);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::{Folder, Identity, Root, Stat, WorkspaceError, resolve, resolve_outside};
+use super::{Folder, Identity, Root, Stat, Survey, WorkspaceError, resolve, resolve_outside, survey, system};
 use crate::ir::Code;
 use crate::policy::{PathPlace, RelPath, TargetFacts, TargetKind};
 
@@ -35,6 +35,8 @@ pub struct Target {
     pub(super) names: Vec<String>,
     /// Whether deleting it can be taken back, as the person was told; empty when nobody asked.
     pub(super) restorable: std::sync::OnceLock<bool>,
+    /// The digest of the tree in it, as the person was shown it; empty when nobody was.
+    pub(super) shown_tree: std::sync::OnceLock<String>,
 }
 
 /// Where it lies.
@@ -64,9 +66,14 @@ impl Target {
         self.purpose
     }
 
-    /// Its permission bits, where the system has them; 0 for what is missing.
+    /// Its permission bits, where the system has them, with the owning group's own rights where there is an access list; 0
+    /// for what is missing.
     pub fn mode(&self) -> u32 {
-        self.stat.mode
+        match &self.object {
+            Object::File(file) => system::own_bits(file, self.stat.mode),
+            Object::Folder(folder) => folder.own_bits(self.stat.mode),
+            Object::Nothing => self.stat.mode,
+        }
     }
 
     /// How many folders a write or a new folder would make, a new folder itself included.
@@ -136,6 +143,29 @@ impl Target {
         WorkspaceError::refused(Code::NotAFile, "It is a folder, not a file.", &self.resolved)
     }
 
+    /// Everything in the folder, for the question: from now on another tree there is a change of what was shown.
+    ///
+    /// # Errors
+    /// `NOT_A_DIRECTORY` when it is no folder, and when it cannot be listed.
+    pub fn show_tree(&self) -> Result<Survey, WorkspaceError> {
+        let found = survey(self.folder()?, &self.resolved)?;
+        self.shown_tree.get_or_init(|| found.digest.clone());
+        Ok(found)
+    }
+
+    /// What tells the tree that was shown from any other; `None` where none was.
+    pub fn shown_tree(&self) -> Option<&str> {
+        self.shown_tree.get().map(String::as_str)
+    }
+
+    /// Whether the folder holds what was shown; yes where nothing was.
+    pub(super) fn holds_what_was_shown(&self) -> bool {
+        self.shown_tree.get().is_none_or(|shown| {
+            let now = self.folder().and_then(|folder| survey(folder, &self.resolved));
+            now.is_ok_and(|now| now.digest == *shown)
+        })
+    }
+
     /// What `policy` needs to know of it.
     pub fn facts(&self, given: &str) -> TargetFacts {
         let (place, other_mount) = match &self.place {
@@ -184,7 +214,7 @@ impl Target {
     pub fn is_unchanged(&self) -> Result<bool, WorkspaceError> {
         let failed = |source| WorkspaceError::io("Looking at the path again", &self.resolved, source);
         let through_handle = match (&self.object, &self.parent, self.names.first()) {
-            (Object::File(file), _, _) => Some(super::system::stat_handle(file).map_err(failed)?),
+            (Object::File(file), _, _) => Some(system::stat_handle(file).map_err(failed)?),
             (Object::Folder(folder), _, _) => Some(folder.stat().map_err(failed)?),
             (Object::Nothing, Some(parent), Some(name)) => match parent.stat_of(OsStr::new(name)) {
                 Ok(stat) => Some(stat),
@@ -193,7 +223,7 @@ impl Target {
             },
             (Object::Nothing, _, _) => None,
         };
-        if !self.is_same(through_handle.as_ref()) {
+        if !self.is_same(through_handle.as_ref()) || !self.holds_what_was_shown() {
             return Ok(false);
         }
         let again = match &self.place {
@@ -206,8 +236,8 @@ impl Target {
         Ok(again.resolved == self.resolved && self.is_same(now) && self.has_parent_of(&again)?)
     }
 
-    /// Whether what is there now is what was there. Of a folder only which one it is counts: its time and size change
-    /// with every file in it.
+    /// Whether what is there now is what was there. Of a folder only which one it is counts here: its time and size change
+    /// with every file in it, and what is in it counts only where it was shown.
     fn is_same(&self, now: Option<&Stat>) -> bool {
         match (self.stat.kind, now) {
             (TargetKind::Missing, None) => true,

@@ -149,6 +149,60 @@ fn a_target_that_changed_while_it_was_asked_is_asked_anew_with_its_new_state() {
 
 #[cfg(unix)]
 #[test]
+fn what_comes_into_a_folder_after_its_deletion_was_shown_is_shown_too_before_it_goes() {
+    type Change = fn(&Desk);
+    let changes: [(&str, Change); 4] = [
+        ("added", |desk| desk.write("t/d/theirs", "precious")),
+        ("of the same size", |desk| desk.write("t/a", "2")),
+        ("renamed", |desk| std::fs::rename(desk.path("t/a"), desk.path("t/b")).unwrap()),
+        ("removed", |desk| std::fs::remove_file(desk.path("t/a")).unwrap()),
+    ];
+    for (name, change) in changes {
+        let delete = Step::call("delete_file", json!({"path": "t", "recursive": true}));
+        let mut desk =
+            Desk::new(vec![vec![delete.clone()], vec![Step::text("ok")], vec![delete], vec![Step::text("ok")]]);
+        desk.write("t/a", "1");
+        desk.write("t/d/b", "1");
+        desk.say("delete");
+        let first = desk.asked();
+        change(&desk);
+        let before = walk(&desk.path("t"));
+        desk.answer(&first, Answer::AllowOnce);
+        let second = desk.until(|event| matches!(event, Event::ConfirmAsked(_) | Event::TurnEnded(_)));
+        let Event::ConfirmAsked(second) = second else { panic!("{name}: it went unseen") };
+        assert!(second.is_asked_anew && second.plan_hash != first.plan_hash, "{name}");
+        assert_eq!(walk(&desk.path("t")), before, "{name}: the old yes did nothing");
+        desk.answer(&second, Answer::Deny { reason: String::new() });
+        desk.turn_end();
+        assert_eq!(walk(&desk.path("t")), before, "{name}");
+        // What was shown and is still there goes with one yes.
+        desk.say("delete");
+        let asked = desk.asked();
+        desk.answer(&asked, Answer::AllowOnce);
+        desk.turn_end();
+        assert!(!desk.path("t").exists(), "{name}");
+    }
+}
+
+/// Every file below a folder with its text.
+#[cfg(unix)]
+fn walk(folder: &std::path::Path) -> Vec<(std::path::PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(walk(&path));
+        } else {
+            let text = std::fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[cfg(unix)]
+#[test]
 fn a_folder_swapped_for_a_link_while_it_was_asked_leads_nowhere() {
     let outside = tempfile::tempdir().unwrap();
     let mut desk = Desk::new(vec![vec![write("sub/a.txt", "attack")], vec![Step::text("ok")]]);

@@ -87,6 +87,12 @@ pub(super) fn tier(access: Access, confinement: &Confinement) -> Option<Tier> {
     }
 }
 
+/// The hash of a plan with the trees that were shown in it: what is added to one of them makes another plan.
+pub(super) fn with_trees(hash: String, targets: &[Target]) -> String {
+    let trees: Vec<&str> = targets.iter().filter_map(Target::shown_tree).collect();
+    if trees.is_empty() { hash } else { args_hash(&json!([hash, trees])) }
+}
+
 /// SHA-256 over origin, tool, canonical arguments, folders, resolved paths, identities and confinement, hex.
 pub(super) fn hash(
     origin: Origin,
