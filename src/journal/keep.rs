@@ -49,7 +49,7 @@ pub fn keep(target: &Target, images: &Images, limit_bytes: u64) -> Result<Kept, 
             let state = FileState::File {
                 hash: Some(image.hash.clone()),
                 bytes: image.bytes,
-                mode: target.mode(),
+                mode: target.bits_to_keep(&file),
                 object: Some(object_of(&target.identity())),
             };
             Ok(Kept { state, images: vec![image] })

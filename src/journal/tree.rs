@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Image, Images, JournalError, MAX_TREE_ENTRIES};
 use crate::ir::TreeEntry;
 use crate::policy::TargetKind;
-use crate::workspace::{FileReader, Folder, Part, Target};
+use crate::workspace::{FileReader, Folder, Part, Target, bits_to_keep};
 
 /// The deepest that is kept: each level is an open folder.
 const MAX_DEPTH: usize = 128;
@@ -52,7 +52,7 @@ pub(super) struct KeptTree {
 /// `TooLarge` past `limit_bytes` or the most entries; `Unkeepable` for what is no file, folder or link, and for names that
 /// are no text; `Io`.
 pub(super) fn keep(folder: &Folder, images: &Images, limit_bytes: u64) -> Result<KeptTree, JournalError> {
-    let mode = folder.stat()?.mode;
+    let mode = folder.bits_to_keep()?;
     let mut walk =
         Walk { images, limit_bytes, left: limit_bytes, kept: Vec::new(), tree: Tree { mode, entries: Vec::new() } };
     walk.folder(folder, &mut Vec::new())?;
@@ -96,8 +96,9 @@ impl Walk<'_> {
         let mut push = |what| self.tree.entries.push(Entry { path: path.clone(), what });
         match stat.kind {
             TargetKind::Folder => {
-                push(What::Folder { mode: stat.mode });
-                self.folder(&folder.open_folder(name)?, path)
+                let inside = folder.open_folder(name)?;
+                push(What::Folder { mode: inside.bits_to_keep()? });
+                self.folder(&inside, path)
             }
             TargetKind::Link => {
                 let to = folder.read_link(name)?;
@@ -111,7 +112,7 @@ impl Walk<'_> {
                 let (file, stat) = folder.open_file(name)?;
                 let image = self.images.keep(&mut FileReader::new(&file), self.left)?;
                 self.left -= image.bytes;
-                push(What::File { mode: stat.mode, hash: image.hash.clone(), bytes: image.bytes });
+                push(What::File { mode: bits_to_keep(&file, &stat), hash: image.hash.clone(), bytes: image.bytes });
                 self.kept.push(image);
                 Ok(())
             }

@@ -52,6 +52,11 @@ impl Folder {
         system::stat_handle(&*self.dir)
     }
 
+    /// Its permission bits, with the owning group's own rights where there is an access list.
+    pub(super) fn own_bits(&self, mode: u32) -> u32 {
+        system::own_bits(&*self.dir, mode)
+    }
+
     /// Where the handle really leads to, as far as the system says.
     pub(super) fn true_path(&self) -> Result<PathBuf> {
         system::path_of_handle(&*self.dir)
@@ -85,6 +90,11 @@ impl Folder {
         let stat = system::stat_handle(&file)?;
         refuse_special(&stat)?;
         Ok((file, stat))
+    }
+
+    /// Its permission bits for making it anew: with the owning group's own rights where there is an access list.
+    pub fn bits_to_keep(&self) -> Result<u32> {
+        self.stat().map(|stat| self.own_bits(stat.mode))
     }
 
     /// What a link says.

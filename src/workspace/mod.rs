@@ -4,6 +4,7 @@
 //! handle (`Target`), and the handle is what is used. Never a check on a string and then an open of the string.
 //! This room judges nothing: it finds out facts for `policy` and does what a `Target` allows.
 
+mod attributes;
 mod create;
 mod delete;
 mod error;
@@ -37,7 +38,7 @@ pub use guard::{Guard, GuardReport, Guarded, Revert, Reverted};
 pub use look::{QueryOptions, SearchQuery};
 pub use mounts::mounts_below;
 pub use outside::resolve_outside;
-pub use read::FileReader;
+pub use read::{FileReader, bits_to_keep};
 pub use resolve::{Unresolved, resolve, resolve_telling};
 pub use restore::{Part, Restored};
 pub use root::Root;

@@ -5,11 +5,22 @@ use std::fs::File;
 use std::io::{Read, Result};
 
 use super::target::Object;
-use super::{Target, WorkspaceError};
+use super::{Stat, Target, WorkspaceError};
 use crate::ir::Code;
 use crate::policy::TargetKind;
 
+/// The permission bits of an opened file for making it anew, with the owning group's own rights where there is an access list:
+/// the new file has no list, and must not be open to more people.
+pub fn bits_to_keep(file: &File, stat: &Stat) -> u32 {
+    super::system::own_bits(file, stat.mode)
+}
+
 impl Target {
+    /// As the function of this name, for the target's own file.
+    pub fn bits_to_keep(&self, file: &File) -> u32 {
+        bits_to_keep(file, &self.stat)
+    }
+
     /// The whole file.
     ///
     /// # Errors

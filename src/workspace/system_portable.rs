@@ -108,7 +108,11 @@ pub(super) fn sync_folder(_dir: &Dir) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn take_over(_file: &File, _old: &Stat) -> Result<()> {
+pub(super) fn own_bits<T>(_handle: T, mode: u32) -> u32 {
+    mode
+}
+
+pub(super) fn take_over(_file: &File, _old: &Stat, _replaced: &File) -> Result<()> {
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use cap_std::fs::Dir;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::attributes::{AccessList, access_list, clear_access, copy_notes, give_access};
 use super::folder::Privacy;
 use super::{Identity, Stat};
 use crate::policy::TargetKind;
@@ -213,23 +214,35 @@ pub(super) fn sync_folder(dir: &Dir) -> Result<()> {
     Ok(rustix::fs::fsync(dir)?)
 }
 
-/// Gives a new file the permissions and, as far as the system allows, the owner of the file that it replaces.
-pub(super) fn take_over(file: &File, old: &Stat) -> Result<()> {
+/// The permission bits of what is opened, with the owning group's own rights where an access list's mask stands.
+pub(super) fn own_bits(handle: impl AsFd, mode: u32) -> u32 {
+    access_list(handle).own_bits(mode)
+}
+
+/// Gives a new file the permissions, the access list, the person's notes and, as far as the system allows, the owner of the
+/// file that it replaces.
+pub(super) fn take_over(file: &File, old: &Stat, replaced: &File) -> Result<()> {
     use rustix::fs::{Gid, Uid, fchmod, fchown};
     let new = stat_handle(file)?;
+    let mut access = access_list(replaced);
     // Whoever runs it next must not get rights that nobody nodded to.
-    let mut mode = old.mode & 0o1777;
+    let mut mode = access.own_bits(old.mode & 0o1777);
     if new.owner != old.owner {
         let (user, group) = old.owner;
         let group_kept = fchown(file, None, Some(Gid::from_raw(group))).is_ok();
         if !group_kept {
             // Another group than the one that was meant gets no more than everybody.
             mode &= !0o070 | ((mode & 0o007) << 3);
+            access = AccessList::None;
         }
         // Only root can do this; for everybody else the new file is theirs, as with any editor that writes this way.
         fchown(file, Some(Uid::from_raw(user)), None).ok();
     }
-    Ok(fchmod(file, Mode::from_bits_truncate(mode))?)
+    clear_access(file)?;
+    fchmod(file, Mode::from_bits_truncate(mode))?;
+    give_access(&access, file);
+    copy_notes(replaced, file);
+    Ok(())
 }
 
 /// Sets the permission bits.

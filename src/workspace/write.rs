@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::create::make_folders;
 use super::folder::Privacy;
+use super::target::Object;
 use super::{Folder, Stat, Target, WorkspaceError, system};
 use crate::policy::TargetKind;
 
@@ -55,7 +56,12 @@ impl Target {
         }
         let privacy = if created { Privacy::Umask } else { Privacy::Owner };
         let mut temporary = Temporary::create(folder, privacy).map_err(failed)?;
-        let bytes = temporary.fill(source, (!created).then_some(&self.stat), mode).map_err(failed)?;
+        let replaced = match &self.object {
+            _ if created => None,
+            Object::File(file) => Some((&self.stat, file)),
+            Object::Folder(_) | Object::Nothing => return Err(self.not_a_file()),
+        };
+        let bytes = temporary.fill(source, replaced, mode).map_err(failed)?;
         if created {
             temporary.become_new(name).map_err(|error| {
                 if error.kind() == ErrorKind::AlreadyExists { self.changed() } else { failed(error) }
@@ -105,12 +111,14 @@ impl<'folder> Temporary<'folder> {
     }
 
     /// Gives how much came, in bytes.
-    fn fill(&mut self, source: &mut dyn Read, replaced: Option<&Stat>, mode: Mode) -> Result<u64> {
+    fn fill(&mut self, source: &mut dyn Read, replaced: Option<(&Stat, &File)>, mode: Mode) -> Result<u64> {
         let bytes = std::io::copy(source, &mut self.file)?;
         match (replaced, mode) {
-            (Some(old), Mode::AsItWas) => system::take_over(&self.file, old)?,
+            (Some((old, file)), Mode::AsItWas) => system::take_over(&self.file, old, file)?,
             (None, Mode::AsItWas) => system::set_mode(&self.file, self.mode)?,
-            (Some(old), Mode::Exactly(bits)) => system::take_over(&self.file, &Stat { mode: bits, ..*old })?,
+            (Some((old, file)), Mode::Exactly(bits)) => {
+                system::take_over(&self.file, &Stat { mode: bits, ..*old }, file)?;
+            }
             (None, Mode::Exactly(bits)) => system::set_mode(&self.file, bits & 0o1777)?,
         }
         self.file.sync_all()?;
@@ -163,7 +171,8 @@ impl<'folder> Temporary<'folder> {
         }
         let mut again = Self::create(self.folder, Privacy::Owner)?;
         late.rewind()?;
-        again.fill(&mut late, Some(old), Mode::AsItWas)?;
+        let replaced = late.try_clone()?;
+        again.fill(&mut late, Some((old, &replaced)), Mode::AsItWas)?;
         // What has the name now is ours or, if somebody was quicker still, theirs: that stays beside it.
         self.folder.exchange(&again.name, name)?;
         let (ours, aside) = (system::stat_handle(&self.file)?, self.folder.stat_of(&again.name)?);
@@ -240,6 +249,66 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o751);
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(names(temp.path()), ["tool"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_old_file_keeps_its_access_list_and_notes_and_its_group_gets_no_more_than_before() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        const LIST: &str = "system.posix_acl_access";
+        let value = |path: &Path, name: &str| {
+            let mut value = vec![0; 1024];
+            getxattr(path, name, value.as_mut_slice()).map(|length| value[..length].to_vec()).ok()
+        };
+        let (temp, root) = folder();
+        let path = temp.path().join("shared");
+        let access = crate::workspace::attributes::tests::closed_to_its_group();
+        fs::write(&path, "old").unwrap();
+        if setxattr(&path, LIST, &access, XattrFlags::empty()).is_err() {
+            // A disk without access lists has nothing to keep.
+            return;
+        }
+        let has_notes = setxattr(&path, "user.origin", b"here", XattrFlags::empty()).is_ok();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o660, "the mask stands where the group's rights stood");
+        // The control: whoever takes these bits for the group's makes a file that its group can read and write.
+        let careless = temp.path().join("careless");
+        fs::write(&careless, "new").unwrap();
+        fs::set_permissions(&careless, fs::Permissions::from_mode(mode(&path))).unwrap();
+        assert_eq!((mode(&careless) & 0o070, value(&careless, LIST)), (0o060, None));
+
+        for (bytes, mode_bits) in [("new", Mode::AsItWas), ("older", Mode::Exactly(target(&root, "shared").mode()))] {
+            target(&root, "shared").write_from(&mut bytes.as_bytes(), mode_bits).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), bytes);
+            assert_eq!((mode(&path), value(&path, LIST)), (0o660, Some(access.clone())));
+            assert_eq!(value(&path, "user.origin"), has_notes.then(|| b"here".to_vec()));
+        }
+        // What is made anew where the file is gone is open to nobody more.
+        let bits = target(&root, "shared").mode();
+        assert_eq!(bits, 0o600);
+        fs::remove_file(&path).unwrap();
+        target(&root, "shared").write_from(&mut &b"again"[..], Mode::Exactly(bits)).unwrap();
+        assert_eq!(mode(&path) & 0o070, 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_replaced_file_does_not_get_the_list_that_its_folder_gives_to_new_ones() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        let (temp, root) = folder();
+        let path = temp.path().join("mine");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let access = crate::workspace::attributes::tests::closed_to_its_group();
+        if setxattr(temp.path(), "system.posix_acl_default", &access, XattrFlags::empty()).is_err() {
+            return;
+        }
+        let has_list = |path: &Path| getxattr(path, "system.posix_acl_access", vec![0; 1024].as_mut_slice()).is_ok();
+        target(&root, "mine").write(b"new").unwrap();
+        assert_eq!((fs::metadata(&path).unwrap().permissions().mode() & 0o777, has_list(&path)), (0o640, false));
+        // The control: a new file has it.
+        target(&root, "new").write(b"new").unwrap();
+        assert!(has_list(&temp.path().join("new")));
     }
 
     #[test]
