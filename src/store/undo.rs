@@ -1,6 +1,6 @@
 //! The journal's entries: what takes a change back is recorded before the change is made.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, Row, ToSql, Transaction, named_params};
 
@@ -12,7 +12,7 @@ use super::{Store, StoreError};
 const COLUMNS: &str = "id, session, call, message, operation, reverts, place, before, after, made_folders, state, \
                        created_at, settled_at";
 /// Entries that are looked through at once when room is made.
-const ROOM_STEP: i64 = 64;
+const ROOM_STEP: usize = 64;
 
 impl Store {
     /// Keeps an entry and which contents it needs, each with its size in bytes. Committed before it returns, power cut or
@@ -126,24 +126,40 @@ impl Store {
         .await
     }
 
-    /// Lets go of what is older than `before`, and of the oldest beyond `limit_bytes` of contents; gives what became stale.
-    pub async fn expire_undo(&self, before: UnixMs, limit_bytes: u64) -> Result<Vec<UndoEntry>, StoreError> {
+    /// Lets go of what is older than `before`; and beyond `limit_bytes` of contents of what is older than `recent`: first of
+    /// what Nod itself had written, then of the oldest. Gives what became stale.
+    pub async fn expire_undo(
+        &self,
+        before: UnixMs,
+        recent: UnixMs,
+        limit_bytes: u64,
+    ) -> Result<Vec<UndoEntry>, StoreError> {
         self.guard(move |transaction| {
             let mut expired = expire(transaction, "created_at < ?1", &[&before.0])?;
             let mut used = used_bytes(transaction)?;
+            let mut dispensable =
+                if used > limit_bytes { dispensable(transaction, recent)? } else { Vec::new() }.into_iter();
             while used > limit_bytes {
-                let oldest = "row IN (SELECT undo.row FROM undo WHERE EXISTS
-                    (SELECT 1 FROM undo_image WHERE undo_image.undo = undo.row) ORDER BY undo.row LIMIT ?1)";
                 let step = if used > limit_bytes.saturating_mul(2) { ROOM_STEP } else { 1 };
-                let more = expire(transaction, oldest, &[&step])?;
-                let left = used_bytes(transaction)?;
-                if left >= used && more.is_empty() {
+                let rows: Vec<i64> = dispensable.by_ref().take(step).collect();
+                if rows.is_empty() {
                     break;
                 }
-                used = left;
-                expired.extend(more);
+                let rows = json("undo rows", &rows)?;
+                expired.extend(expire(transaction, "row IN (SELECT value FROM json_each(?1))", &[&rows])?);
+                used = used_bytes(transaction)?;
             }
             Ok(expired)
+        })
+        .await
+    }
+
+    /// What the contents of entries since then come to, in bytes: nobody lets go of these for room.
+    pub async fn undo_bytes_since(&self, recent: UnixMs) -> Result<u64, StoreError> {
+        self.look(move |transaction| {
+            let sum = "SELECT coalesce(sum(bytes), 0) FROM (SELECT DISTINCT hash, bytes FROM undo_image
+                JOIN undo ON undo.row = undo_image.undo WHERE undo.created_at >= ?1)";
+            Ok(transaction.query_row(sum, [recent.0], |row| row.get::<_, i64>(0))?.unsigned_abs())
         })
         .await
     }
@@ -211,6 +227,33 @@ fn expire(transaction: &Transaction<'_>, which: &str, values: &[&dyn ToSql]) -> 
         }
     }
     Ok(expired)
+}
+
+/// The rows that may go for room, in the order in which they go: what holds nothing of the person's, as Nod itself had
+/// written it before or nothing was there, before what does; of each the oldest first.
+fn dispensable(connection: &Connection, recent: UnixMs) -> Result<Vec<i64>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT row, json_extract(before, '$.kind'), json_extract(before, '$.hash'), json_extract(after, '$.hash'),
+            created_at < ?1 AND EXISTS (SELECT 1 FROM undo_image WHERE undo_image.undo = undo.row), reverts IS NULL
+            FROM undo ORDER BY row",
+    )?;
+    let mut rows = statement.query([recent.0])?;
+    let mut written = HashSet::new();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let before: Option<String> = row.get(2)?;
+        let is_ours = row.get::<_, Option<String>>(1)?.as_deref() == Some("missing")
+            || before.is_some_and(|hash| written.contains(&hash));
+        if row.get::<_, bool>(4)? {
+            let of = if is_ours { &mut ours } else { &mut theirs };
+            of.push(row.get(0)?);
+        }
+        // What an undo put back is what was there before, whoever wrote that.
+        let after: Option<String> = row.get(3)?;
+        written.extend(after.filter(|_| row.get::<_, bool>(5).unwrap_or(false)));
+    }
+    ours.append(&mut theirs);
+    Ok(ours)
 }
 
 fn used_bytes(connection: &Connection) -> Result<u64, StoreError> {

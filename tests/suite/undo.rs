@@ -417,6 +417,58 @@ fn old_versions_go_after_their_time_and_the_newest_stay() {
 }
 
 #[test]
+fn what_the_model_writes_pushes_nothing_out_that_the_person_had_today() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
+    const HOUR_MS: i64 = 60 * 60 * 1000;
+    let now = Arc::new(AtomicI64::new(1_764_460_800_000));
+    let clock = Arc::clone(&now);
+    let mut setup = Setup::new(Vec::new()).kept();
+    setup.clock = Arc::new(move || nod::ir::UnixMs(clock.load(Ordering::Relaxed)));
+    let mut desk = Desk::with(setup);
+    desk.set("safety.undo_space_mb", 1);
+    let theirs = "theirs ".repeat(100_000);
+    desk.write("p.txt", &theirs);
+    let entry = write(&mut desk, "p.txt", "gone");
+    // The model fills the space with what it has written itself.
+    let mut undoable = Vec::new();
+    for (round, length) in [60_000, 60_000, 60_000, 900_000].into_iter().enumerate() {
+        let before = desk.seen.len();
+        for content in [format!("{round} ").repeat(length / 2), format!("{round}")] {
+            let args = json!({"path": format!("n{round}"), "content": content});
+            assert!(desk.tool("write_file", &args, &Answer::AllowOnce).success);
+        }
+        undoable.extend(desk.seen.iter().skip(before).filter_map(|event| match event {
+            Event::ConfirmAsked(request) => Some(request.undoable),
+            _ => None,
+        }));
+        // Each time the journal is looked through again.
+        now.fetch_add(HOUR_MS, Ordering::Relaxed);
+    }
+    // For 900 KB more there is no room: that is said, and nothing is pushed out for it.
+    assert_eq!(undoable, [true, true, true, true, true, true, true, false]);
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(desk.read("p.txt"), theirs);
+
+    // After a day there is room again, and what was Nod's own goes first.
+    assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done);
+    desk.stop_engine();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let store = nod::store::Store::open(desk.data.path(), nod::engine::system_clock()).unwrap().store;
+    let at = |hours: i64| nod::ir::UnixMs(now.load(Ordering::Relaxed) + hours * HOUR_MS);
+    let expire = |recent, limit| {
+        let expired = runtime.block_on(store.expire_undo(nod::ir::UnixMs(0), recent, limit)).unwrap();
+        expired.into_iter().map(|entry| entry.place.path).collect::<Vec<_>>()
+    };
+    assert_eq!(expire(at(-24), 1), Vec::<String>::new(), "nothing of the last day goes, however little room there is");
+    let gone = expire(at(1), 720_000);
+    assert!(!gone.is_empty() && gone.iter().all(|path| path != "p.txt"), "{gone:?}");
+    // The control: without any of this the person's own goes like everything else.
+    assert!(expire(at(1), 1).contains(&"p.txt".to_owned()));
+    drop(store);
+}
+
+#[test]
 fn it_survives_a_restart() {
     let mut desk = desk();
     desk.write("a", "old");

@@ -16,6 +16,7 @@ use crate::tool::{PreviewContext, Tool, ToolRequest};
 use crate::workspace::{Purpose, Root, Target, Unresolved, resolve_outside, resolve_telling};
 
 use super::super::request::is_enabled;
+use super::super::undo::Undo;
 use super::keep;
 use super::plan::{self, Plan};
 use super::{Caller, Refusal};
@@ -23,6 +24,7 @@ use super::{Caller, Refusal};
 /// Finds out all that a decision needs, and decides.
 pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Refusal> {
     let shared = &caller.shared;
+    let _place = shared.looks.acquire().await.ok();
     let settings = shared.settings();
     let session = caller.transcript.session().await.map_err(|fault| Failure::new(Code::IoError, fault.detail))?;
 
@@ -35,7 +37,14 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         return Err(Failure::new(Code::ToolNotEnabled, words).into());
     }
 
-    let request = tool.parse(&args)?;
+    // A search compiles what it looks for, which may take a while.
+    let parsing = Arc::clone(&tool);
+    let (args, request) = blocking(move || {
+        let request = parsing.parse(&args);
+        (args, request)
+    })
+    .await?;
+    let request = request?;
     let folders: Vec<PathBuf> = session.folders.iter().map(PathBuf::from).collect();
     let lifted = shared.store.lifted(&session.id).await.map_err(Failure::from)?;
     let places = judge_text(caller, &request, &folders, &lifted)?;
@@ -119,8 +128,12 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             super::tree::reasons(target, preview).into_iter().filter(|new| !reasons.contains(new)).collect::<Vec<_>>(),
         );
     }
-    let is_undoable = keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), &mut decision);
-    let hash = keep::bind(hash, tool.access(), is_undoable);
+    let room_bytes = match tool.access() {
+        Access::Write | Access::Delete => Undo::room_bytes(shared).await,
+        Access::Read | Access::Execute => 0,
+    };
+    let is_undoable = keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), room_bytes, &mut decision);
+    let hash = keep::bind(plan::with_trees(hash, &targets), tool.access(), is_undoable);
     Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, is_undoable, unopened, hash })
 }
 

@@ -29,19 +29,20 @@ pub(super) fn foretell(
     args: &Value,
     targets: &[Target],
     preview: Option<&Preview>,
+    room_bytes: u64,
     decision: &mut Decision,
 ) -> bool {
     let is_undoable = match (tool.access(), targets) {
         (Access::Read | Access::Execute, _) => return false,
         (Access::Write, [target]) => {
             let is_known = target.purpose() != Purpose::Write || tool.leaves(args, targets, &shared.limits()).is_some();
-            is_known && has_place(target) && fits(shared, target, None)
+            is_known && has_place(target) && fits(shared, target, None, room_bytes)
         }
         (Access::Delete, [target]) => {
             let trash = Trash::of_person(shared.surroundings.home.as_deref());
             // A deletion for good is carried out only where this was asked before.
             let is_restorable = target.is_restorable_after_delete(&trash);
-            has_place(target) && (is_restorable || fits(shared, target, preview))
+            has_place(target) && (is_restorable || fits(shared, target, preview, room_bytes))
         }
         (Access::Write | Access::Delete, _) => false,
     };
@@ -64,8 +65,8 @@ fn has_place(target: &Target) -> bool {
     target.root().is_some_and(|root| root.path().to_str().is_some())
 }
 
-/// Whether what is there fits into the journal.
-fn fits(shared: &Shared, target: &Target, preview: Option<&Preview>) -> bool {
+/// Whether what is there fits into the journal without pushing out what is recent.
+fn fits(shared: &Shared, target: &Target, preview: Option<&Preview>, room_bytes: u64) -> bool {
     let Some(images) = shared.undo.images() else { return false };
     let limit = Undo::limit_bytes(&shared.settings());
     let bytes = match (target.kind(), preview) {
@@ -77,7 +78,7 @@ fn fits(shared: &Shared, target: &Target, preview: Option<&Preview>) -> bool {
         (TargetKind::Folder, _) if target.purpose() == Purpose::CreateFolder => 0,
         (TargetKind::Folder | TargetKind::Special, _) => u64::MAX,
     };
-    bytes <= limit && images.has_room_for(bytes)
+    bytes <= limit.min(room_bytes) && images.has_room_for(bytes)
 }
 
 /// Keeps what takes the call back, and records it. `None` where there is nothing to take back, or where the person was told
@@ -96,7 +97,7 @@ pub(super) async fn keep_before(
     };
     // Nobody removes contents between their keeping and their record.
     let _keeping = caller.shared.undo.keeping.read().await;
-    let limit = Undo::limit_bytes(&caller.shared.settings());
+    let limit = Undo::limit_bytes(&caller.shared.settings()).min(Undo::room_bytes(&caller.shared).await);
     let limits = caller.shared.limits();
     let (plan, kept) = blocking(move || {
         let kept = keep_target(&plan, &images, limit, &limits);

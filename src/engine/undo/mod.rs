@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicI64;
 
 use tokio::sync::{Mutex, RwLock};
 
-use crate::ir::Failure;
+use crate::ir::{Failure, UnixMs};
 use crate::journal::{Images, Means};
 use crate::port::Settings;
 use crate::workspace::Trash;
@@ -57,10 +57,28 @@ impl Undo {
         self.images.clone()
     }
 
+    /// How much more can be kept now without letting go of what is recent, in bytes; nothing where that is not known.
+    pub(super) async fn room_bytes(shared: &Shared) -> u64 {
+        let space = u64::from(shared.settings().safety.undo_space_mb) * 1_048_576;
+        match shared.store.undo_bytes_since(recent(shared.now())).await {
+            Ok(used) => space.saturating_sub(used),
+            Err(error) => {
+                tracing::warn!(%error, "how much the journal holds is not known");
+                0
+            }
+        }
+    }
+
     /// The most that is kept of one path, in bytes.
     pub(super) fn limit_bytes(settings: &Settings) -> u64 {
         u64::from(settings.safety.undo_file_mb.min(settings.safety.undo_space_mb)) * 1_048_576
     }
+}
+
+/// Since when nothing is let go of for room: the running turn and the last day can be taken back, whatever comes after.
+pub(super) fn recent(now: UnixMs) -> UnixMs {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    UnixMs(now.0.saturating_sub(DAY_MS))
 }
 
 /// What a step works with.

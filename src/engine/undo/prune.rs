@@ -30,7 +30,8 @@ pub(in crate::engine) fn prune_soon(shared: &Arc<Shared>) {
 pub(in crate::engine) async fn prune(shared: &Arc<Shared>) {
     let safety = shared.settings().safety;
     let oldest = oldest_kept(shared.now(), safety.undo_days);
-    match shared.store.expire_undo(oldest, u64::from(safety.undo_space_mb) * 1_048_576).await {
+    let recent = super::recent(shared.now());
+    match shared.store.expire_undo(oldest, recent, u64::from(safety.undo_space_mb) * 1_048_576).await {
         Ok(expired) => report(shared, expired).await,
         Err(error) => {
             tracing::warn!(%error, "the journal was not looked through");
