@@ -10,23 +10,34 @@ use super::{Secret, SecretKind};
 /// The forms of keys, as their providers give them out. Letters and digits that follow are part of the key.
 const KEYS: &str = r"(?x)
     sk-[A-Za-z0-9_-]{16,}                                  # OpenAI, Anthropic, DeepSeek, Moonshot, OpenRouter, …
-  | (?:AKIA|ASIA)[A-Z2-7]{16}                              # AWS
+  | (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}                    # AWS
   | AIza[A-Za-z0-9_-]{35}                                  # Google
-  | GOCSPX-[A-Za-z0-9_-]{20,} | ya29\.[A-Za-z0-9_-]{20,}
+  | GOCSPX-[A-Za-z0-9_-]{20,} | ya29\.[A-Za-z0-9_-]{20,} | 1//0[A-Za-z0-9_-]{30,}
   | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_[A-Za-z0-9_]{20,}
-  | gl(?:pat|dt|rt|ft|ptt|cbt|agent|soat)-[A-Za-z0-9_.-]{18,}
+  | gl(?:pat|dt|rt|ft|ptt|cbt|agent|soat|oas|imt|ffct)-[A-Za-z0-9_.-]{18,} | GR1348941[A-Za-z0-9_-]{20,}
   | xox[abeoprs]-[A-Za-z0-9-]{10,} | xapp-[0-9]-[A-Za-z0-9-]{10,}
-  | npm_[A-Za-z0-9]{20,} | hf_[A-Za-z0-9]{20,} | pypi-[A-Za-z0-9_-]{40,}
-  | [rsp]k_(?:live|test)_[A-Za-z0-9]{16,} | whsec_[A-Za-z0-9]{20,}
-  | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
-  | (?:gsk_|xai-|pplx-|r8_|fw_|nvapi-|tvly-|ntn_|lin_api_|dckr_pat_|dckr_oat_|dop_v1_|shpat_|shpss_|hvs\.|hvb\.)[A-Za-z0-9_-]{20,}
-  | AGE-SECRET-KEY-1[0-9A-Z]{40,}
+  | hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{30,}
+  | [MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40} | mfa\.[A-Za-z0-9_-]{60,}          # Discord
+  | discord(?:app)?\.com/api/webhooks/[0-9]{10,}/[A-Za-z0-9_-]{40,}
+  | npm_[A-Za-z0-9]{20,} | hf_[A-Za-z0-9]{20,} | api_org_[A-Za-z0-9]{20,} | pypi-[A-Za-z0-9_-]{40,}
+  | rubygems_[0-9a-f]{40,} | oy2[a-z0-9]{43} | cio[A-Za-z0-9]{32} | CLOJARS_[0-9a-f]{40,}
+  | [rsp]k_(?:live|test)_[A-Za-z0-9]{16,} | whsec_[A-Za-z0-9+/=]{20,}
+  | sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}
+  | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | SK[0-9a-f]{32} | key-[0-9a-f]{32} | [0-9a-f]{32}-us[0-9]{1,2}
+  | (?:gsk_|xai-|pplx-|r8_|fw_|nvapi-|tvly-|ntn_|lin_api_|dckr_pat_|dckr_oat_|do[opr]_v1_|shp(?:at|ss|ca|pa)_|hv[sbr]\.)[A-Za-z0-9_-]{20,}
+  | (?:csk-|pcsk_|lsv2_(?:pt|sk)_|tgp_v1_|jina_|sb_secret_|sbp_|figd_|figo_|glc_|fo1_|tskey-|CCIPAT_|CFPAT-|HRKU-|tfp_)[A-Za-z0-9_+/=-]{20,}
+  | glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8} | dapi[0-9a-f]{32} | bkua_[0-9a-f]{40} | NRAK-[A-Z0-9]{27}
+  | dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9.]{40,} | pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}
+  | PMAK-[0-9a-f]{24}-[0-9a-f]{34} | pul-[0-9a-f]{40} | sntry[su]_[A-Za-z0-9+/=_-]{40,}
+  | AT[AC]TT3[A-Za-z0-9_=-]{50,} | pat[A-Za-z0-9]{14}\.[0-9a-f]{64} | [A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}
+  | [A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{31,34}        # Microsoft Entra
+  | AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Za-z]{40,}
   | LTAI[A-Za-z0-9]{12,30}                                 # Alibaba Cloud
   | AKID[A-Za-z0-9]{20,40}                                 # Tencent Cloud
   | AKLT[A-Za-z0-9+/=_-]{20,}                              # Volcano Engine
   | bce-v3/ALTAK-[A-Za-z0-9]{16,}/[a-f0-9]{20,}            # Baidu
   | [0-9a-f]{32}\.[A-Za-z0-9]{16}                          # Zhipu
-  | [0-9]{8,10}:AA[A-Za-z0-9_-]{30,}                       # Telegram
+  | [0-9]{7,16}:AA[A-Za-z0-9_-]{30,}                       # Telegram
 ";
 
 /// The beginning of a key at the very end of a text that was cut.
@@ -48,19 +59,29 @@ static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static BEARER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)(?-u:\b)(?:bearer|basic)\s+([A-Za-z0-9+/=._~-]{16,})").ok());
 static ADDRESS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>]{0,80}:([^\s/@"'<>]{1,200})@"#).ok());
+    LazyLock::new(|| Regex::new(r#"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>]{0,80}:([^\s@"'<>]{1,200})@"#).ok());
+/// The signature of an address that opens a store in a cloud (Azure, AWS, Google): whoever has it may do what it says.
+static SIGNATURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)[?&](?:sig|x-amz-signature|x-amz-security-token|x-goog-signature)=([A-Za-z0-9%/+=_-]{20,})").ok()
+});
 
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     whole(text, &KEY, SecretKind::ApiKey, &mut found, |hit, before| {
         let is_glued = matches!(before, Some(b'-' | b'+' | b'_'));
-        !is_glued && has_digit(hit) && entropy(hit) >= 3.0 && !is_placeholder(hit)
+        !is_glued && (has_digit(hit) || is_jumbled(hit)) && entropy(hit) >= 3.0 && !is_placeholder(hit)
     });
     whole(text, &JWT, SecretKind::Token, &mut found, |_, _| true);
     whole(text, &CUT_KEY, SecretKind::ApiKey, &mut found, |hit, _| has_digit(hit) && !is_placeholder(hit));
     part(text, &HEADER, SecretKind::Token, &mut found, |hit| hit.len() >= 8 && has_digit(hit) && !is_placeholder(hit));
     part(text, &BEARER, SecretKind::Token, &mut found, |hit| has_digit(hit) && !is_placeholder(hit));
+    part(text, &SIGNATURE, SecretKind::Token, &mut found, |hit| has_digit(hit) && !is_placeholder(hit));
     part(text, &ADDRESS, SecretKind::Password, &mut found, |hit| {
+        let is_port =
+            hit.split('/').next().is_some_and(|port| port.len() <= 5 && port.bytes().all(|b| b.is_ascii_digit()));
+        if is_port && hit.contains('/') {
+            return false;
+        }
         let is_word = ["password", "passwd", "pass", "pwd", "secret", "token", "port"]
             .contains(&hit.to_ascii_lowercase().as_str());
         !is_word && !is_placeholder(hit)
@@ -93,6 +114,14 @@ fn part(
 ) {
     let hits = pattern.iter().flat_map(|pattern| pattern.captures_iter(text)).filter_map(|hit| hit.get(1));
     found.extend(hits.filter(|hit| fits(hit.as_str())).map(|hit| Secret { range: hit.range(), kind }));
+}
+
+/// Letters of both cases without any order: some keys have no digit, and words have few changes of case.
+fn is_jumbled(text: &str) -> bool {
+    let letters: Vec<bool> =
+        text.bytes().filter(u8::is_ascii_alphabetic).map(|byte| byte.is_ascii_uppercase()).collect();
+    let changes = letters.windows(2).filter(|pair| pair.first() != pair.last()).count();
+    letters.len() >= 20 && changes * 4 >= letters.len() && entropy(text) >= 3.8
 }
 
 fn has_digit(text: &str) -> bool {
