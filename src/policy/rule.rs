@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ir::{Access, RuleId, SessionId, UnixMs};
 
+use super::display::find_deceptive_name;
 use super::fold::fold_name;
 use super::question::must_ask;
 use super::{AskReason, CallFacts, CommandJudgement, PathPlace, RelPath, TargetFacts, TargetKind};
@@ -132,7 +133,7 @@ pub fn matching_rules<'rules>(facts: &CallFacts, rules: &'rules [Rule]) -> Vec<&
 pub fn proposals(facts: &CallFacts) -> Vec<RuleScope> {
     let may_remember = may_be_remembered(facts);
     let mut scopes = scopes(facts);
-    scopes.retain(|scope| may_remember.permits(scope));
+    scopes.retain(|scope| may_remember.permits(scope) && allows(scope, facts));
     scopes
 }
 
@@ -235,6 +236,7 @@ fn allows(scope: &RuleScope, facts: &CallFacts) -> bool {
         RuleScope::FilesLike { tool, root, folder, extension } => {
             // By the whole folder: the same one may be reached from another allowed folder.
             *tool == facts.tool
+                && is_plainly_named(facts)
                 && all_targets(facts, |target| {
                     place_of_file(target).is_some_and(|(place, path)| {
                         folder_and_extension(path).is_some_and(|(inside, kind)| {
@@ -246,12 +248,23 @@ fn allows(scope: &RuleScope, facts: &CallFacts) -> bool {
         RuleScope::IdenticalPlan { tool, plan_hash, .. } => is_identical(facts, tool, plan_hash),
         RuleScope::ToolInFolders { tool } => {
             *tool == facts.tool
+                && is_plainly_named(facts)
                 && all_targets(facts, |target| match target.place {
                     PathPlace::Inside { .. } => true,
                     PathPlace::Outside => false,
                 })
         }
     }
+}
+
+/// Whether every name is what it looks like. One with letters of another script passes for one that the person thought of
+/// when they allowed files by the look of their names: only a rule for that very file allows it.
+fn is_plainly_named(facts: &CallFacts) -> bool {
+    let is_plain = |path: &RelPath| path.parts().iter().all(|part| find_deceptive_name(part, false).is_empty());
+    facts.targets.iter().all(|target| match &target.place {
+        PathPlace::Inside { relative, resolved_relative, .. } => is_plain(relative) && is_plain(resolved_relative),
+        PathPlace::Outside => false,
+    })
 }
 
 fn all_targets(facts: &CallFacts, covered: impl Fn(&TargetFacts) -> bool) -> bool {

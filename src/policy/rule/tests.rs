@@ -150,6 +150,26 @@ fn nothing_is_offered_for_what_no_rule_may_cover() {
 }
 
 #[test]
+fn a_name_of_mixed_scripts_is_allowed_by_no_rule_that_did_not_name_it() {
+    // Cyrillic `а` and `о`, Greek `ο`, a wholly Cyrillic `арр`, a full stop that is none, a look-alike folder on the way.
+    for path in
+        ["not\u{435}s.txt", "c\u{3BF}nfig.txt", "\u{430}\u{440}\u{440}.txt", "a\u{2024}b.txt", "d\u{43E}cs/a.txt"]
+    {
+        let facts = write_to(path);
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        // The control: by folder and extension alone it is like the others, and a refusal of those covers it.
+        assert!(denies(like(folder, "txt"), &facts), "{path:?}");
+        assert!(!allows(like(folder, "txt"), &facts) && !allows(everywhere("write_file"), &facts), "{path:?}");
+        let named = file("/projects/ws", path);
+        assert!(allows(named.clone(), &facts), "{path:?}: the person has seen this very name");
+        assert_eq!(proposals(&facts), [exact(&format!("/projects/ws/{path}")), named], "{path:?}");
+    }
+    for path in ["中文文件.txt", "报告v2.txt", "naïve.txt", "отчёт.txt", "notes.txt"] {
+        assert!(allows(like("", "txt"), &write_to(path)), "{path:?}");
+    }
+}
+
+#[test]
 fn allowing_goes_by_identity() {
     for (scope, path, is_covered) in [
         (exact("/projects/ws/a.md"), "a.md", true),
