@@ -17,6 +17,15 @@ step "lints"
 # The server too: from here to the tests there is one set of features, so that everything is compiled once.
 cargo clippy --locked --all-targets --features server -- -D warnings
 
+step "the lock files of the benchmarks and of the fuzz targets"
+# Each is a workspace of its own: a new dependency of Nod is new to them too.
+for part in tests/bench tests/fuzz; do
+    cargo metadata --locked --format-version 1 --manifest-path "$part/Cargo.toml" >/dev/null || {
+        echo "$part/Cargo.lock is stale: cargo update -w --manifest-path $part/Cargo.toml" >&2
+        exit 1
+    }
+done
+
 step "the library without the window"
 cargo check --locked --no-default-features --lib
 
