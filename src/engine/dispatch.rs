@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -95,7 +96,7 @@ impl Dispatcher {
         self.links = Some(Desk::open(&self.shared));
         session::purge(&self.shared).await;
         undo::prune_soon(&self.shared);
-        audit::look_over(&self.shared, quit.clone());
+        let mut is_looked_over = false;
         loop {
             tokio::select! {
                 biased;
@@ -104,6 +105,10 @@ impl Dispatcher {
                 command = commands.recv() => match command {
                     None | Some(Command::Quit) => break,
                     Some(command) => {
+                        // Whoever sends a command is there to hear what is found.
+                        if !std::mem::replace(&mut is_looked_over, true) {
+                            audit::look_over(&self.shared, quit.clone());
+                        }
                         if let Err(fault) = self.take(command).await {
                             self.shared.report(fault).await;
                         }
@@ -503,6 +508,7 @@ impl Dispatcher {
             message: None,
             model: String::new(),
             model_words: String::new(),
+            given_bytes: AtomicU64::default(),
             effects: tokio::sync::Mutex::new(()),
             notices: None,
             remote: None,

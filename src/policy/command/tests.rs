@@ -19,6 +19,37 @@ const REVERSE: &str = "another computer";
 const ROOT: &str = "as another user";
 
 #[test]
+fn a_here_document_is_text_unless_something_runs_it() {
+    let text = "To finish, reboot.\nreboot\nshutdown -h now\nrm -rf /";
+    for before in [
+        "cat > notes.md <<EOF",
+        "cat <<'EOF' > notes.md",
+        "tee notes.md <<\"EOF\"",
+        "git commit -F - <<EOF",
+        "cat <<EOF | sort",
+        "cat > later.sh <<'EOF'",
+        "sh build.sh <<EOF",
+        "while read -r line; do echo \"$line\"; done <<EOF",
+        "env LANG=C cat <<EOF",
+    ] {
+        let line = format!("{before}\n{text}\nEOF\n");
+        assert_eq!(judge_command(&line), CommandJudgement::Parsed, "{line}");
+    }
+    let message = format!("git commit -m \"$(cat <<'EOF'\n{text}\nEOF\n)\"");
+    assert_eq!(judge_command(&message), CommandJudgement::Parsed);
+    // The control: the same text where it is run.
+    for before in ["sh <<EOF", "bash -s x <<'EOF'", "cat <<EOF | sh", "env sh <<EOF", "sudo bash <<EOF"] {
+        let line = format!("{before}\n{text}\nEOF\n");
+        assert!(matches!(judge_command(&line), CommandJudgement::Denied { .. }), "{line}");
+    }
+    let inside = "cat > notes.md <<EOF\n`reboot`\nEOF\n";
+    assert!(
+        matches!(judge_command(inside), CommandJudgement::Denied { .. }),
+        "a shell runs what stands in such quotes"
+    );
+}
+
+#[test]
 fn what_is_on_the_list_is_refused_however_it_is_written() {
     for (command, why) in [
         // Wiping.
