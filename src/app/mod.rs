@@ -19,8 +19,12 @@ pub mod thread;
 pub mod toast;
 pub mod undo;
 
+mod engine_event;
 mod intent;
 pub mod link;
+mod person_intent;
+mod phase;
+mod reaction;
 mod session_view;
 mod state;
 #[cfg(test)]
@@ -30,5 +34,7 @@ mod window;
 
 pub use audit::AuditView;
 pub use intent::{FaultChoice, HostAction, Intent, Panel, PathPurpose, SettingsPage};
+pub use phase::{Closing, Phase, StartFault, StartFaultKind};
+pub use reaction::Reaction;
 pub use session_view::{CallView, Item, ItemKind, SessionView, TurnNote};
-pub use state::{AppState, Closing, Phase, Reaction, StartFault, StartFaultKind};
+pub use state::AppState;

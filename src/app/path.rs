@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::port::Command;
 
+use super::Phase;
 use super::intent::FaultChoice;
-use super::state::Phase;
 use super::{AppState, HostAction, PathPurpose, Reaction};
 
 /// A dialog that closes without a choice this fast was never there, in milliseconds.

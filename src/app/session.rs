@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::ir::{MessageId, Session, SessionId, UnixMs};
 use crate::port::{Command, PresetInfo, Settings};
 
+use super::Phase;
 use super::composer::Composer;
 use super::rows;
-use super::state::Phase;
 use super::toast::{ToastAction, Tone};
 use super::{AppState, HostAction, Intent, Reaction, SessionView};
 

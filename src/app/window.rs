@@ -2,8 +2,8 @@
 
 use crate::port::Command;
 
+use super::Closing;
 use super::remote_image::PendingLink;
-use super::state::Closing;
 use super::{AppState, HostAction, Panel, Phase, Reaction};
 
 impl AppState {

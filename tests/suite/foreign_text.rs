@@ -1,6 +1,11 @@
 //! Words of servers and models in the real program's terminal, questions and records: they never make a line of their own,
 //! and nothing is called what a server calls itself.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program is started as a person starts it, with a file made by hand"
+)]
+
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
@@ -102,7 +107,6 @@ fn an_imported_chat_has_a_title_of_one_line() {
         serde_json::from_slice(&bench.run(&["sessions", "export", &id, "--format", "json"]).stdout).unwrap();
     chat["session"]["title"] = json!(format!("{FORGED}{}", "x".repeat(100_000)));
     let file = bench.place.path().join("chat.json");
-    #[expect(clippy::disallowed_methods, reason = "a file made by hand")]
     std::fs::write(&file, chat.to_string()).unwrap();
     let imported = bench.run(&["sessions", "import", file.to_str().unwrap()]);
     assert!(imported.status.success(), "{}", text(&imported.stderr));

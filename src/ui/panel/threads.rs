@@ -13,7 +13,7 @@ use crate::policy::{escape, escape_name};
 use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
 use crate::ui::theme::{Type, size, space};
-use crate::ui::widget::{Button, Chip, IconButton, ListRow, RowMark, line_of_text, spinner_at};
+use crate::ui::widget::{Button, Chip, IconButton, ListRow, RowMark, hover_line, hover_name, line_of_text, spinner_at};
 
 /// Widest words in the middle of an empty session, in points.
 const WIDTH: f32 = 520.0;
@@ -89,11 +89,11 @@ pub fn local_tools(scene: &Scene<'_>, link: &LinkView) -> String {
 pub fn local_tools_help(scene: &Scene<'_>, link: &LinkView) -> String {
     let folder = short_path(&link.server.workspace, scene.home);
     let args = [
-        ("server", Arg::from(link.server.url.as_str())),
-        ("folder", Arg::from(folder.as_str())),
+        ("server", Arg::from(hover_name(&link.server.url))),
+        ("folder", Arg::from(hover_name(&folder))),
         ("device", Arg::from(scene.state.links.device_id.as_str())),
     ];
-    escape(&scene.lang.format("link-foot-help", &args), true).into_owned()
+    scene.lang.format("link-foot-help", &args)
 }
 
 /// What stands in the bar over a session that lives on a server: which one, and what it may use here.
@@ -184,5 +184,5 @@ fn middle(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
 fn sentence(scene: &Scene<'_>, problem: &LinkProblem) -> String {
     let (key, detail) = problem.text();
     let words = scene.lang.text(key);
-    if detail.is_empty() { words.to_owned() } else { format!("{words} {}", escape(detail, false)) }
+    if detail.is_empty() { words.to_owned() } else { format!("{words} {}", hover_line(detail)) }
 }
