@@ -131,6 +131,9 @@ fn show(request: &ConfirmRequest, console: &mut Console) {
                 AskReason::SuspiciousName { part } => {
                     warn(key, &[("part", Arg::Text(one_line_name(part, LONGEST_NAME)))], console);
                 }
+                AskReason::UnseenPlaces { count } => {
+                    warn(key, &[("count", Arg::Number(i64::try_from(*count).unwrap_or(i64::MAX)))], console);
+                }
                 _ => warn(key, &[], console),
             }
         }
@@ -194,6 +197,7 @@ fn reason_key(reason: &AskReason) -> Option<&'static str> {
         AskReason::OtherMount => Some("cli-ask-other-mount"),
         AskReason::NotUndoable => Some("cli-ask-not-undoable"),
         AskReason::UnparsedCommand => Some("cli-ask-unparsed"),
+        AskReason::UnseenPlaces { .. } => Some("confirm-reason-unseen"),
         AskReason::ChangedRule => Some("confirm-reason-rule"),
     }
 }
@@ -261,6 +265,7 @@ fn show_confinement(command: &CommandPreview, console: &mut Console) {
         let separator = console.say("gap-separator", &[]);
         warn("tier-gaps", &[("gaps", Arg::from(gaps.join(&separator)))], console);
     }
+    fact("tier-watched", &[], console);
 }
 
 #[cfg(test)]
@@ -306,6 +311,7 @@ mod tests {
                 tier: Tier::A,
                 gaps: Vec::new(),
                 network: Network::Denied,
+                unseen: 0,
             }),
             content: None,
             model_words: words.into(),

@@ -216,12 +216,16 @@ fn session(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &Console) -
 }
 
 /// Opens a stored session.
-pub(super) fn open(engine: &Handle, inbox: &Inbox, id: &SessionId, console: &Console) -> Result<Session, String> {
+pub(super) fn open(engine: &Handle, inbox: &Inbox, id: &SessionId, console: &mut Console) -> Result<Session, String> {
     send(engine, Command::OpenSession(id.clone()), console)?;
     loop {
         match inbox.wait() {
             Some(Event::SessionOpened { session, .. }) if session.id == *id => return Ok(*session),
             Some(Event::Fault { key, args, detail }) => return Err(fault_text(key, &args, &detail, console)),
+            Some(Event::Notice { key, args }) => {
+                let text = fault_text(key, &args, "", console);
+                console.problem(&text);
+            }
             Some(_) => {}
             None => return Err(console.say("cli-engine-ended", &[])),
         }

@@ -71,7 +71,8 @@ impl Confiner {
         match tier {
             None | Some(Tier::Unconfined) => CommandWalls::default(),
             Some(tier @ (Tier::A | Tier::B | Tier::Seatbelt)) => {
-                CommandWalls { tier, network, bubblewrap: self.find().await.bubblewrap.clone() }
+                let bubblewrap = self.find().await.bubblewrap.clone();
+                CommandWalls { tier, network, bubblewrap, ..CommandWalls::default() }
             }
         }
     }

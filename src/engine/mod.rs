@@ -10,6 +10,7 @@
 )]
 
 mod ability;
+mod aftermath;
 mod archive;
 mod audit;
 mod coercion;

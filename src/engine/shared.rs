@@ -36,6 +36,8 @@ pub(super) struct Shared {
     pub(super) tools: Vec<Arc<dyn Tool>>,
     pub(super) clock: Clock,
     pub(super) helper: PathBuf,
+    /// Where it is kept what finishes the look after a command that Nod did not live to see; `None` where nothing is kept.
+    pub(super) guard_records: Option<PathBuf>,
     pub(super) confiner: Confiner,
     pub(super) surroundings: Surroundings,
     /// What front ends see of the servers that may call.

@@ -18,6 +18,7 @@ use crate::secret::Keyring;
 use crate::store::{Opened, Store, StoreError};
 use crate::tool::Tool;
 
+use super::aftermath;
 use super::confinement::Confiner;
 use super::confirm::Confirms;
 use super::dispatch::Dispatcher;
@@ -41,6 +42,9 @@ const MOST_READS: usize = 4;
 const INTERRUPT: Duration = Duration::from_secs(5);
 /// How long shutting down may take in all.
 const SHUTDOWN: Duration = Duration::from_secs(10);
+
+/// The folder of what finishes the looks after commands, beside the database.
+const GUARD_FOLDER: &str = "guard";
 
 /// What an engine is started with.
 pub struct EngineOptions {
@@ -199,6 +203,10 @@ impl Engine {
         if recovered.is_audit_mended {
             news.push(Event::Notice { key: "notice-audit-changed", args: Vec::new() });
         }
+        let guard_records = match options.storage {
+            Storage::InFolder => Some(options.data_dir.join(GUARD_FOLDER)),
+            Storage::InMemory => None,
+        };
         let hub = Arc::new(Hub::default());
         let (settings, watched) = watch::channel(settings);
         let shared = Arc::new(Shared {
@@ -214,6 +222,7 @@ impl Engine {
             clock: Arc::clone(&options.clock),
             confiner: Confiner::new(options.helper.clone(), options.bubblewraps),
             helper: options.helper,
+            guard_records: guard_records.clone(),
             surroundings: Surroundings {
                 home: options.home,
                 data_dir: Some(real_folder(&options.data_dir)),
@@ -224,6 +233,9 @@ impl Engine {
             reads: Arc::new(Semaphore::new(MOST_READS)),
             errands: TaskTracker::new(),
         });
+        if let Some(folder) = guard_records {
+            news.extend(aftermath::finish(&shared, folder, &recovered.calls).await);
+        }
         let (commands, taken) = mpsc::channel(COMMANDS);
         let quit = CancellationToken::new();
         let handle = Handle {

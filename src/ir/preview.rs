@@ -100,4 +100,8 @@ pub struct CommandPreview {
     /// Whether it may use the network.
     #[serde(default)]
     pub network: Network,
+    /// In how many places of the allowed folders nobody can look, at least: secrets there are not covered, and what
+    /// something executes later is not kept.
+    #[serde(default)]
+    pub unseen: u64,
 }

@@ -72,6 +72,8 @@ pub enum UndoOperation {
     FolderMade,
     /// A file, a link or a folder went.
     Deleted,
+    /// After a command something was taken away, or put back as it was, because something executes it later.
+    PutBack,
 }
 
 impl UndoOperation {
@@ -82,6 +84,7 @@ impl UndoOperation {
             Self::Changed => "undo-changed",
             Self::FolderMade => "undo-folder-made",
             Self::Deleted => "undo-deleted",
+            Self::PutBack => "undo-put-back",
         }
     }
 }

@@ -259,6 +259,19 @@ pub fn is_protected_write(path: &RelPath) -> Option<ProtectedWrite> {
     judge(&fold_names(path.parts()))
 }
 
+/// Whether a file of this name is refused in some folder: a quick "no" for most names. Of what lies in a folder of git
+/// itself it says nothing.
+pub fn may_be_refused(name: &str) -> bool {
+    let name = fold_name(name);
+    matches!(name.as_str(), ".git" | "git~1")
+        || is_refused_name(&name)
+        || DENIED_ENDS.iter().any(|end| end.last() == Some(&name.as_str()))
+}
+
+fn is_refused_name(name: &str) -> bool {
+    DENIED_NAMES.contains(&name) || name.ends_with("_profile.ps1")
+}
+
 /// The same where the allowed folder is known: a person may allow `.git` or `.vscode` itself, and what lies in it is
 /// executed all the same.
 pub(super) fn is_protected_below(root: &Path, path: &RelPath) -> Option<ProtectedWrite> {
@@ -270,10 +283,7 @@ pub(super) fn is_protected_below(root: &Path, path: &RelPath) -> Option<Protecte
 fn judge(names: &[String]) -> Option<ProtectedWrite> {
     let names: Vec<&str> = names.iter().map(|name| if name == "git~1" { ".git" } else { name.as_str() }).collect();
     let last = names.last()?;
-    let denied = DENIED_NAMES.contains(last)
-        || last.ends_with("_profile.ps1")
-        || DENIED_ENDS.iter().any(|end| names.ends_with(end))
-        || is_git_control(&names);
+    let denied = is_refused_name(last) || DENIED_ENDS.iter().any(|end| names.ends_with(end)) || is_git_control(&names);
     if denied {
         return Some(ProtectedWrite::Denied);
     }
@@ -333,6 +343,18 @@ mod tests {
             ".kiro/settings/mcp.json",
         ] {
             assert_eq!(verdict(path), Some(ProtectedWrite::Denied), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_refused_somewhere_may_be_refused() {
+        for name in
+            [".git", "GIT~1", ".BASHRC", ".mcp.json", "tasks.json", "mcp.json", "config", "env.nu", "X_profile.ps1"]
+        {
+            assert!(may_be_refused(name), "{name}");
+        }
+        for name in ["main.rs", "package.json", "hooks", "gitlog", "config.rs"] {
+            assert!(!may_be_refused(name), "{name}");
         }
     }
 

@@ -51,6 +51,11 @@ pub enum AskReason {
     ChangedRule,
     /// It cannot be undone, and nobody would have been told. Found out by the gate.
     NotUndoable,
+    /// Parts of a command's folders cannot be looked at, so that nothing is kept from it there. Found out by the gate.
+    UnseenPlaces {
+        /// How many, at least.
+        count: u64,
+    },
 }
 
 /// Every reason that no mode and no rule takes away, most serious first.

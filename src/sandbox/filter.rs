@@ -42,6 +42,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_chroot,
     libc::SYS_move_mount,
     libc::SYS_open_tree,
+    number::OPEN_TREE_ATTR,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
     libc::SYS_fsmount,
@@ -51,6 +52,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
     libc::SYS_quotactl,
+    number::QUOTACTL_FD,
     libc::SYS_swapon,
     libc::SYS_swapoff,
     libc::SYS_acct,
@@ -82,7 +84,7 @@ const REFUSED: &[libc::c_long] = &[
 ];
 
 /// Refused where only Landlock stands around a command, which does not know of them: memory, counters and messages that
-/// all of the person's programs find by a number, and the extended attributes of any file.
+/// all of the person's programs find by a number.
 const REFUSED_BESIDE_LANDLOCK: &[libc::c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -97,12 +99,58 @@ const REFUSED_BESIDE_LANDLOCK: &[libc::c_long] = &[
     libc::SYS_msgctl,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
+    number::FILE_SETATTR,
+];
+
+/// The extended attributes of any file, which Landlock knows nothing of either. Said to be unsupported, as some file systems
+/// do: programs that copy attributes go on without.
+const UNSUPPORTED_BESIDE_LANDLOCK: &[libc::c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
+    number::SETXATTRAT,
+    number::REMOVEXATTRAT,
+];
+
+/// Calls that are newer than the crate that names the others; a new call has one number on every architecture.
+mod number {
+    pub(super) const QUOTACTL_FD: libc::c_long = 443;
+    pub(super) const FCHMODAT2: libc::c_long = 452;
+    pub(super) const SETXATTRAT: libc::c_long = 463;
+    pub(super) const REMOVEXATTRAT: libc::c_long = 466;
+    pub(super) const OPEN_TREE_ATTR: libc::c_long = 467;
+    pub(super) const FILE_SETATTR: libc::c_long = 469;
+}
+
+/// Said to be unknown: there is an older call that does the same and can be looked at.
+const UNKNOWN: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
+
+/// Whoever runs a file with one of these bits has the rights of its owner or group: a way out for every other user.
+const RIGHTS_OF_OTHERS: [libc::mode_t; 2] = [libc::S_ISUID, libc::S_ISGID];
+/// Calls that give a file its mode, and which of their arguments that is.
+const SETTING_MODE: &[(libc::c_long, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (number::FCHMODAT2, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, 1),
+    (libc::SYS_mkdirat, 2),
+];
+/// The same for calls where only a new file has a mode: first the argument with the flags, then the mode.
+const OPENING: &[(libc::c_long, u8, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+    (libc::SYS_openat, 2, 3),
 ];
 
 /// Refused where there is no network: nothing is connected or waited for, not even through a socket that was found open.
@@ -139,14 +187,20 @@ impl Filters {
             let action = SeccompAction::Errno(error.cast_unsigned());
             Ok(SeccompFilter::new(rules, SeccompAction::Allow, action, architecture)?.try_into()?)
         };
-        let programs = vec![
+        let all = |calls: &[libc::c_long]| calls.iter().map(|call| (*call, Vec::new())).collect();
+        let unsupported = match around {
+            Around::Namespaces => None,
+            Around::Landlock => Some(refusing(all(UNSUPPORTED_BESIDE_LANDLOCK), libc::EOPNOTSUPP)?),
+        };
+        let mut programs = vec![
             #[cfg(target_arch = "x86_64")]
             other_table(),
-            // Its flags lie in memory, where no filter can look. The C library falls back to `clone` when it is told that
-            // there is no such call.
-            refusing(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)?,
+            // What they do lies in memory, where no filter can look. Programs fall back to `clone` and `openat` when they
+            // are told that there is no such call.
+            refusing(all(UNKNOWN), libc::ENOSYS)?,
             refusing(rules(network, around)?, libc::EPERM)?,
         ];
+        programs.extend(unsupported);
         Ok(Self(programs))
     }
 
@@ -159,6 +213,8 @@ impl Filters {
     }
 }
 
+/// Of the kernel's `linux/fs.h`: what else is attached to a file that was opened for reading alone.
+const SETTING_ATTRIBUTES: [libc::c_ulong; 2] = [0x4008_6602, 0x401C_5820];
 /// Of the kernel's `linux/ioprio.h`.
 const IOPRIO_WHO_USER: u64 = 3;
 
@@ -169,8 +225,21 @@ fn rules(network: Network, around: Around) -> Result<Rules, Error> {
     rules.insert(libc::SYS_clone, NAMESPACES.iter().map(|flag| holds(0, *flag)).collect::<Result<_, _>>()?);
     let unshared = NAMESPACES.iter().chain(&[NEW_TIME]);
     rules.insert(libc::SYS_unshare, unshared.map(|flag| holds(0, *flag)).collect::<Result<_, _>>()?);
+    for (call, mode) in SETTING_MODE {
+        let rights = RIGHTS_OF_OTHERS.iter().map(|bit| when(vec![has_bit(*mode, *bit)?]));
+        rules.insert(*call, rights.collect::<Result<_, _>>()?);
+    }
+    for (call, flags, mode) in OPENING {
+        let new = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+        let rights = new.iter().flat_map(|new| RIGHTS_OF_OTHERS.iter().map(move |bit| (*new, *bit)));
+        let rights = rights.map(|(new, bit)| when(vec![has_bit(*flags, new.cast_unsigned())?, has_bit(*mode, bit)?]));
+        rules.insert(*call, rights.collect::<Result<_, _>>()?);
+    }
     // Characters typed into somebody's terminal.
-    let typing = [libc::TIOCSTI, libc::TIOCLINUX];
+    let mut typing = vec![libc::TIOCSTI, libc::TIOCLINUX];
+    if around == Around::Landlock {
+        typing.extend(SETTING_ATTRIBUTES);
+    }
     let typing = typing.iter().map(|request| when(vec![is(1, Length::Dword, Is::Eq, number(*request))?]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
     // Another process's limits, order and turn: one with a second of processor time left is soon dead. 0 is oneself.
@@ -223,8 +292,11 @@ fn when(all: Vec<SeccompCondition>) -> Result<SeccompRule, Error> {
 
 /// Whether this bit is set in an argument.
 fn holds(argument: u8, flag: libc::c_int) -> Result<SeccompRule, Error> {
-    let bit = u64::from(flag.cast_unsigned());
-    when(vec![is(argument, Length::Dword, Is::MaskedEq(bit), bit)?])
+    when(vec![has_bit(argument, flag.cast_unsigned())?])
+}
+
+fn has_bit(argument: u8, bit: u32) -> Result<SeccompCondition, Error> {
+    is(argument, Length::Dword, Is::MaskedEq(bit.into()), bit.into())
 }
 
 /// Only the low half counts: the kernel looks at no more.

@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ir::{Access, Confinement, Failure, Network, Preview, Tier, ToolDef};
 use crate::policy::Surroundings;
 use crate::sandbox::Bubblewrap;
-use crate::workspace::{Purpose, Target};
+use crate::workspace::{GuardReport, Purpose, Root, Taken, Target};
 
 pub use permit::Permit;
 
@@ -92,6 +92,8 @@ pub struct PreviewContext {
     pub limits: Limits,
     /// How far the kernel confines a command.
     pub confinement: Confinement,
+    /// The session's allowed folders, in which a command may write.
+    pub roots: Vec<Root>,
 }
 
 /// What `run` gets beside its permit.
@@ -111,6 +113,41 @@ pub struct RunContext {
     pub lifted: Vec<PathBuf>,
     /// What stands around a command; of no meaning to other tools.
     pub walls: CommandWalls,
+    /// Where it is told what was put back after a command.
+    pub guard_log: GuardLog,
+}
+
+/// What outlives a command's guard. The default keeps nothing.
+#[derive(Debug, Default)]
+pub struct GuardLog {
+    /// The folder for what is needed to finish the look after a command, should Nod not live to see it.
+    pub records: Option<PathBuf>,
+    /// Takes what was taken away, so that it can be brought back.
+    pub put_back: Option<std::sync::mpsc::SyncSender<PutBack>>,
+}
+
+/// Something that was taken away or replaced after a command.
+#[derive(Debug, Clone)]
+pub struct PutBack {
+    /// Its allowed folder.
+    pub root: Root,
+    /// The path from there.
+    pub path: String,
+    /// What lay there.
+    pub taken: Taken,
+    /// What lies there now; `None` for nothing.
+    pub left: Option<Taken>,
+}
+
+impl PutBack {
+    /// All of a report that can be brought back.
+    pub fn of(report: &GuardReport, roots: &[Root]) -> Vec<Self> {
+        let all = report.reverted.iter().filter_map(|reverted| {
+            let (root, taken) = (roots.get(reverted.root)?.clone(), reverted.taken.clone()?);
+            Some(Self { root, path: reverted.path.clone(), taken, left: reverted.left.clone() })
+        });
+        all.collect()
+    }
 }
 
 /// How a command is confined, as it was approved. The default is not at all.
@@ -122,6 +159,8 @@ pub struct CommandWalls {
     pub network: Network,
     /// The system's bubblewrap, which tier A needs.
     pub bubblewrap: Option<Bubblewrap>,
+    /// In how many places nobody can look, at most: so many were approved.
+    pub unseen: u64,
 }
 
 /// Something to show while a call runs.

@@ -1,6 +1,8 @@
 //! `run_command`: a shell command in an allowed folder, exactly as it was shown, with everything it starts ended with it.
 
 mod confine;
+#[cfg_attr(not(unix), path = "run_command/guarded_portable.rs")]
+mod guarded;
 
 use std::time::Duration;
 
@@ -10,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::schema::{arguments, schema_of};
 use super::{
-    CommandWalls, Limits, PathWanted, Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest,
+    CommandWalls, Limits, PathWanted, Permit, PreviewContext, PutBack, RunContext, RunError, Tool, ToolRequest,
 };
 use crate::ir::{Access, Code, CommandPreview, Failure, Network, Preview, RiskLevel, Tier, ToolCategory, ToolDef};
 use crate::sandbox::{self, CommandOutcome, CommandSpec, Confine, Ending, SandboxError, signal_name};
-use crate::workspace::{Guard, GuardReport, Purpose, Revert, Reverted, Target};
+use crate::workspace::{Guard, GuardReport, Purpose, Revert, Reverted, Target, Watching};
 
 /// A command line.
 pub(super) struct RunCommand;
@@ -82,6 +84,7 @@ impl Tool for RunCommand {
             tier: context.confinement.tier,
             gaps: context.confinement.gaps.clone(),
             network: Network::Denied,
+            unseen: confine::unseen(context.confinement.tier, &context.roots),
         }))
     }
 
@@ -94,8 +97,8 @@ impl Tool for RunCommand {
             .map_err(|error| Failure::new(Code::IoError, format!("The folder to run in cannot be used: {error}.")))?;
         let CommandWalls { tier, network, .. } = context.walls;
         // Without walls the person allowed everything, in red.
-        let guard = tier.is_confined().then(|| Guard::take(permit.roots()));
-        let confine = match &guard {
+        let mut guard = tier.is_confined().then(|| Guard::take(permit.roots(), Watching::Yes));
+        let confine = match &mut guard {
             Some(guard) => confine::confine(&context.walls, permit.roots(), guard, &context.lifted)?,
             None => Confine::default(),
         };
@@ -107,13 +110,43 @@ impl Tool for RunCommand {
             output_bytes: context.limits.command_output_bytes,
             confine,
         };
-        let mut on_output =
-            |is_stderr, text: &str| (context.progress)(Progress::Output { is_stderr, text: text.to_owned() });
-        let ran = sandbox::run(&spec, &context.helper, &context.cancel, &mut on_output);
-        let report = guard.map(Guard::revert).unwrap_or_default();
+        let record = match (&guard, &context.guard_log.records) {
+            (Some(guard), Some(folder)) => {
+                Some(guard.record(folder, permit.call().as_str(), spec.timeout).map_err(|error| {
+                    let words =
+                        format!("What finishes the look after a crash could not be kept, so nothing ran: {error}.");
+                    Failure::new(Code::IoError, words)
+                })?)
+            }
+            (None, _) | (_, None) => None,
+        };
+        let (ran, watched) = guarded::run(&spec, guard.as_mut(), context);
+        let stopped_for = watched.stopped_for.clone();
+        let unwatched = watched.unwatched;
+        let report = guard.map(|guard| guard.revert(watched)).unwrap_or_default();
+        if let Some(record) = record {
+            record.done();
+        }
+        if let Some(log) = &context.guard_log.put_back {
+            // What there is no room for is told, and cannot be brought back.
+            for one in PutBack::of(&report, permit.roots()) {
+                log.try_send(one).ok();
+            }
+        }
         let outcome = ran.map_err(|error| failure_of(&error))?;
-        result(&outcome, spec.timeout, (tier, network), &report)
+        let aftermath = Aftermath { report, unwatched, stopped_for };
+        result(&outcome, spec.timeout, (tier, network), &aftermath)
     }
+}
+
+/// What the command left, and what was done about it.
+#[derive(Debug, Default)]
+struct Aftermath {
+    report: GuardReport,
+    /// How many folders were not watched while it ran.
+    unwatched: u64,
+    /// What it was stopped for.
+    stopped_for: Option<(String, Revert)>,
 }
 
 /// The folder to run in: only ever one inside the allowed folders, although a read outside them may be asked for.
@@ -142,7 +175,7 @@ fn result(
     outcome: &CommandOutcome,
     timeout: Duration,
     (tier, network): (Tier, Network),
-    report: &GuardReport,
+    Aftermath { report, unwatched, stopped_for }: &Aftermath,
 ) -> Result<Value, RunError> {
     const KILLED: &str = "SIGKILL";
     let (exit_code, signal, failure) = match outcome.ending {
@@ -169,6 +202,9 @@ fn result(
             );
             (None, Some(KILLED.to_owned()), Some((Code::TimedOut, sentence)))
         }
+        Ending::Cancelled if let Some((path, how)) = stopped_for => {
+            (None, Some(KILLED.to_owned()), Some((Code::ProtectedPathDenied, stopped_words(path, *how))))
+        }
         Ending::Cancelled => {
             let sentence = "The person stopped the command; all that it had started was ended.".to_owned();
             (None, Some(KILLED.to_owned()), Some((Code::Cancelled, sentence)))
@@ -192,8 +228,12 @@ fn result(
         if !report.reverted.is_empty() {
             fields.insert("reverted".into(), report.reverted.iter().map(shown).collect());
         }
-        if report.is_incomplete {
+        if report.unseen > 0 {
             fields.insert("uncheckedFiles".into(), true.into());
+            fields.insert("uncheckedPlaces".into(), report.unseen.into());
+        }
+        if *unwatched > 0 {
+            fields.insert("unwatchedFolders".into(), (*unwatched).into());
         }
         if let Some(signal) = signal {
             fields.insert("signal".into(), signal.into());
@@ -208,12 +248,26 @@ fn result(
     }
 }
 
+fn stopped_words(path: &str, how: Revert) -> String {
+    match how {
+        Revert::Removed | Revert::Restored | Revert::Left => format!(
+            "The command was stopped with all that it had started: it changed {path}, which git, an editor or an agent \
+             obeys at once. Leave such files to the person, and run the rest without them."
+        ),
+        Revert::Outside => format!(
+            "The command was stopped with all that it had started: another program changed {path} meanwhile, which took \
+             away what kept the command from it. Run it again."
+        ),
+    }
+}
+
 /// A protected file that the command changed: later something would execute it.
 fn shown(reverted: &Reverted) -> Value {
     let how = match reverted.how {
         Revert::Removed => "removed again: something later executes it",
         Revert::Restored => "put back: something later executes it",
         Revert::Left => "changed, and could not be put back: something later executes it",
+        Revert::Outside => "changed by another program while the command ran, and left as it is",
     };
     json!({"path": reverted.path, "state": reverted.how, "note": how})
 }
@@ -280,7 +334,7 @@ mod tests {
                 &outcome(ending, 0),
                 Duration::from_secs(1),
                 (Tier::Unconfined, Network::Denied),
-                &GuardReport::default(),
+                &Aftermath::default(),
             )
         };
         assert_eq!(of(Ending::Exited(0)).unwrap(), fields(Some(0), false));
@@ -302,16 +356,17 @@ mod tests {
     #[test]
     fn output_that_lost_its_middle_says_which_limit() {
         let walls = (Tier::Unconfined, Network::Denied);
-        let value = result(&outcome(Ending::Exited(0), 1), Duration::ZERO, walls, &GuardReport::default()).unwrap();
+        let value = result(&outcome(Ending::Exited(0), 1), Duration::ZERO, walls, &Aftermath::default()).unwrap();
         assert_eq!((&value["truncated"], &value["limit"]), (&json!(true), &json!("command_output_bytes")));
     }
 
     #[test]
     fn a_confined_result_says_how_and_what_was_put_back() {
-        let reverted = Reverted { path: ".git/hooks/x".into(), how: Revert::Removed };
-        let report = GuardReport { reverted: vec![reverted], is_incomplete: true };
+        let reverted = Reverted { root: 0, path: ".git/hooks/x".into(), how: Revert::Removed, taken: None, left: None };
+        let report = GuardReport { reverted: vec![reverted], unseen: 2 };
+        let aftermath = Aftermath { report, unwatched: 3, stopped_for: None };
         let walls = (Tier::B, Network::Allowed);
-        let value = result(&outcome(Ending::Exited(0), 0), Duration::ZERO, walls, &report).unwrap();
+        let value = result(&outcome(Ending::Exited(0), 0), Duration::ZERO, walls, &aftermath).unwrap();
         let mut expected = fields(Some(0), false);
         expected["sandboxed"] = true.into();
         expected["tier"] = "b".into();
@@ -320,6 +375,8 @@ mod tests {
             "path": ".git/hooks/x", "state": "removed", "note": "removed again: something later executes it",
         }]);
         expected["uncheckedFiles"] = true.into();
+        expected["uncheckedPlaces"] = 2.into();
+        expected["unwatchedFolders"] = 3.into();
         assert_eq!(value, expected);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{CommandWalls, Limits, Permit, PreviewContext, RunContext, RunError, Tool, schema};
+use super::{CommandWalls, GuardLog, Limits, Permit, PreviewContext, RunContext, RunError, Tool, schema};
 use crate::ir::{CallId, Failure, Preview};
 use crate::policy::{Platform, RelPath, Surroundings};
 use crate::workspace::{Root, Target, resolve};
@@ -38,6 +38,7 @@ impl Place {
             },
             lifted: Vec::new(),
             walls: CommandWalls::default(),
+            guard_log: GuardLog::default(),
         };
         Self { temp, root, context }
     }

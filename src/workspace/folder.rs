@@ -115,6 +115,14 @@ impl Folder {
     /// The names in this folder, sorted, each with what it is where the listing itself tells that.
     pub(super) fn listing(&self) -> Result<Vec<Listed>> {
         let mut listing = Vec::new();
+        self.each(&mut |name, kind| listing.push(Listed { name, kind }))?;
+        listing.sort_by(|one, two| one.name.cmp(&two.name));
+        Ok(listing)
+    }
+
+    /// Gives the names in this folder one by one, as the system has them, each with what it is where that is told: however
+    /// many there are, they take no memory.
+    pub(super) fn each(&self, on_name: &mut dyn FnMut(OsString, Option<TargetKind>)) -> Result<()> {
         for entry in self.dir.entries()? {
             let entry = entry?;
             let kind = match entry.file_type()? {
@@ -123,10 +131,9 @@ impl Folder {
                 kind if kind.is_symlink() => Some(TargetKind::Link),
                 _ => None,
             };
-            listing.push(Listed { name: entry.file_name(), kind });
+            on_name(entry.file_name(), kind);
         }
-        listing.sort_by(|one, two| one.name.cmp(&two.name));
-        Ok(listing)
+        Ok(())
     }
 
     /// The names in this folder, sorted.
@@ -200,10 +207,19 @@ impl Folder {
         system::may_write(&self.dir, Path::new("."))
     }
 
-    /// The folder that this folder lies in.
-    #[cfg(unix)]
+    /// The folder that this folder lies in, where the system can tell.
     pub(super) fn above(&self) -> Result<Self> {
         system::open_above(&self.dir).map(Self::from_dir)
+    }
+
+    /// Whether the system lets this user list this folder.
+    pub(super) fn may_list(&self) -> bool {
+        system::may_list(&self.dir)
+    }
+
+    /// Exclusive or shared, the hold on a file or folder in this folder; `None` while others' holds forbid it.
+    pub(super) fn hold(&self, name: &OsStr, hold: Hold) -> Option<File> {
+        system::hold(&self.dir, single(name).ok()?, hold).ok()
     }
 
     /// Writes the folder's list of names to the disk, where the system can.
@@ -221,6 +237,13 @@ pub(super) enum Privacy {
     Owner,
     /// Whoever the person's umask says.
     Umask,
+}
+
+/// How something is held against others who ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    Shared,
+    Alone,
 }
 
 /// Refuses what is no regular file.

@@ -34,7 +34,9 @@ mod write;
 pub use delete::{Deleted, Extent};
 pub use error::WorkspaceError;
 pub use folder::{Entry, Folder};
-pub use guard::{Guard, GuardReport, Guarded, Revert, Reverted};
+pub use guard::{
+    FinishedLook, Guard, GuardRecord, GuardReport, Guarded, Revert, Reverted, Taken, Watched, Watching, finish_looks,
+};
 pub use look::{QueryOptions, SearchQuery};
 pub use mounts::mounts_below;
 pub use outside::resolve_outside;

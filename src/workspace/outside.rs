@@ -30,6 +30,7 @@ impl Target {
                 is_mount_point: false,
                 mode: 0,
                 owner: (0, 0),
+                changed_ns: 0,
             },
             resolved: absolute.to_path_buf(),
             place: Place::Outside { asked: absolute.to_path_buf() },

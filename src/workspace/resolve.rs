@@ -251,6 +251,7 @@ impl Walk<'_> {
             is_mount_point: false,
             mode: 0,
             owner: (0, 0),
+            changed_ns: 0,
         };
         Ok(End { stat, object: Object::Nothing, parent: Some(here), names, parts })
     }

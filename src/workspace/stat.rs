@@ -38,4 +38,7 @@ pub struct Stat {
     pub mode: u32,
     /// Owner and group where the system has them, else 0.
     pub owner: (u32, u32),
+    /// When anything of it last changed, its name and its rights too: the kernel's word, which no program sets. In
+    /// nanoseconds since the epoch; 0 where the system does not say.
+    pub changed_ns: i128,
 }

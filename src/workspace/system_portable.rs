@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
-use super::folder::Privacy;
+use super::folder::{Hold, Privacy};
 use super::{Identity, Stat};
 use crate::policy::TargetKind;
 
@@ -54,7 +54,7 @@ fn plain_stat(metadata: &Metadata) -> Stat {
     });
     let identity =
         Identity { bytes: metadata.len(), modified_ns: modified.unwrap_or(0), links: 1, ..Identity::default() };
-    Stat { kind, identity, is_mount_point: false, mode: 0, owner: (0, 0) }
+    Stat { kind, identity, is_mount_point: false, mode: 0, owner: (0, 0), changed_ns: 0 }
 }
 
 pub(super) fn path_of_handle<T>(_handle: T) -> Result<PathBuf> {
@@ -123,3 +123,18 @@ pub(super) fn open_up(_dir: &Dir, _mode: u32) -> Result<Dir> {
 pub(super) fn set_mode(_file: &File, _mode: u32) -> Result<()> {
     Ok(())
 }
+
+pub(super) fn open_above(_dir: &Dir) -> Result<Dir> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// A folder that cannot be listed shows it when it is.
+pub(super) fn may_list(_dir: &Dir) -> bool {
+    true
+}
+
+pub(super) fn hold(_dir: &Dir, _name: &Path, _hold: Hold) -> Result<File> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+pub(super) fn let_go(_held: &File) {}

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::attributes::{AccessList, access_list, clear_access, copy_notes, give_access};
-use super::folder::Privacy;
+use super::folder::{Hold, Privacy};
 use super::{Identity, Stat};
 use crate::policy::TargetKind;
 
@@ -52,6 +52,7 @@ fn stat_at(at: impl AsFd, name: &Path, flags: AtFlags) -> Result<Stat> {
         is_mount_point: stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
         mode: mode & 0o7777,
         owner: (stat.stx_uid, stat.stx_gid),
+        changed_ns: i128::from(stat.stx_ctime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_ctime.tv_nsec),
     })
 }
 
@@ -95,6 +96,7 @@ fn plain_stat(stat: &rustix::fs::Stat) -> Stat {
         is_mount_point: false,
         mode: mode & 0o7777,
         owner: (stat.st_uid, stat.st_gid),
+        changed_ns: i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec),
     }
 }
 
@@ -208,6 +210,29 @@ pub(super) fn create_link(dir: &Dir, name: &Path, to: &Path) -> Result<()> {
 
 pub(super) fn may_write(dir: &Dir, name: &Path) -> Result<()> {
     Ok(rustix::fs::accessat(dir, name, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)?)
+}
+
+pub(super) fn may_list(dir: &Dir) -> bool {
+    rustix::fs::accessat(dir, ".", rustix::fs::Access::READ_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Opens a file or folder and takes the hold on it, without waiting.
+pub(super) fn hold(dir: &Dir, name: &Path, hold: Hold) -> Result<File> {
+    use rustix::fs::FlockOperation;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    let operation = match hold {
+        Hold::Shared => FlockOperation::NonBlockingLockShared,
+        Hold::Alone => FlockOperation::NonBlockingLockExclusive,
+    };
+    rustix::fs::flock(&opened, operation)?;
+    Ok(File::from(opened))
+}
+
+/// Gives a hold up, also where the file is open in a process that is just being started.
+pub(super) fn let_go(held: &File) {
+    // What cannot be given up ends with the file.
+    rustix::fs::flock(held, rustix::fs::FlockOperation::Unlock).ok();
 }
 
 pub(super) fn sync_folder(dir: &Dir) -> Result<()> {

@@ -331,6 +331,7 @@ fn command_question(tier: Tier, gaps: &[Leak]) -> ConfirmRequest {
         tier,
         gaps: gaps.to_vec(),
         network: Network::Denied,
+        unseen: 0,
     });
     request
 }

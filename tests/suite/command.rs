@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nod::ir::{CallId, Code, Preview, Tier};
 use nod::policy::{Platform, RelPath, Surroundings};
 use nod::sandbox::{Captured, CommandOutcome, CommandSpec, Confine, Ending, SandboxError, run};
-use nod::tool::{CommandWalls, Limits, Permit, PreviewContext, Progress, RunContext, RunError, find};
+use nod::tool::{CommandWalls, GuardLog, Limits, Permit, PreviewContext, Progress, RunContext, RunError, find};
 use nod::workspace::{Purpose, Root, Target, resolve, resolve_outside};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -427,6 +427,7 @@ fn run_tool(folder: &Path, args: &Value, progress: Box<dyn Fn(Progress) + Send +
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
         walls: CommandWalls::default(),
+        guard_log: GuardLog::default(),
     };
     tool.run(Permit::issue(CallId::new("c1"), args.clone(), vec![target], vec![root], String::new()), &context)
 }

@@ -19,7 +19,7 @@ use nod::sandbox::{
     BUBBLEWRAP_PATHS, Bubblewrap, CommandOutcome, CommandSpec, Confine, Ending, Place, SandboxError, Treatment, attack,
     probe, run,
 };
-use nod::tool::{CommandWalls, Limits, Permit, Progress, RunContext, RunError, find};
+use nod::tool::{CommandWalls, GuardLog, Limits, Permit, Progress, RunContext, RunError, find};
 use nod::workspace::{Purpose, Root, resolve};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -30,7 +30,7 @@ use crate::support::without::{Lack, without};
 
 const LONG: Duration = Duration::from_mins(1);
 
-fn helper() -> &'static Path {
+pub(crate) fn helper() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_nod"))
 }
 
@@ -38,16 +38,16 @@ fn bubblewraps() -> Vec<PathBuf> {
     BUBBLEWRAP_PATHS.iter().map(PathBuf::from).collect()
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
 /// The walls of a tier, where this computer has it. Where it does not, the probe must have said why.
-fn walls(tier: Tier) -> Option<CommandWalls> {
+pub(crate) fn walls(tier: Tier) -> Option<CommandWalls> {
     let bubblewraps = if tier == Tier::A { bubblewraps() } else { Vec::new() };
     let found = probe(helper(), &bubblewraps);
     if found.confinement.tier == tier {
-        return Some(CommandWalls { tier, network: Network::Denied, bubblewrap: found.bubblewrap });
+        return Some(CommandWalls { tier, bubblewrap: found.bubblewrap, ..CommandWalls::default() });
     }
     let why: Vec<_> = found.confinement.obstacles.iter().filter(|obstacle| obstacle.tier == tier).collect();
     assert!(!why.is_empty(), "the tier is not there, and nobody says why: {found:?}");
@@ -56,12 +56,12 @@ fn walls(tier: Tier) -> Option<CommandWalls> {
 }
 
 /// Both tiers of Linux that this computer has.
-fn tiers() -> Vec<CommandWalls> {
+pub(crate) fn tiers() -> Vec<CommandWalls> {
     [Tier::A, Tier::B].into_iter().filter_map(walls).collect()
 }
 
 /// Runs this test again as an ordinary user, where root may; `true` in the process that shall go on.
-fn also_as_ordinary_user(test: &str) {
+pub(crate) fn also_as_ordinary_user(test: &str) {
     const ROLE: &str = "NOD_TEST_ORDINARY";
     if std::env::var_os(ROLE).is_some() {
         assert!(!is_root());
@@ -322,7 +322,7 @@ fn when_the_tier_falls_between_the_yes_and_the_run_it_is_asked_anew() {
 fn a_confinement_that_cannot_be_set_up_runs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     // Tier A without its bubblewrap, as if it had gone after the last look.
-    let walls = CommandWalls { tier: Tier::A, network: Network::Denied, bubblewrap: None };
+    let walls = CommandWalls { tier: Tier::A, ..CommandWalls::default() };
     let result =
         run(&spec(&walls, folder.path(), "touch ran", LONG), helper(), &CancellationToken::new(), &mut |_, _| {});
     assert!(matches!(result, Err(SandboxError::Confinement { .. })), "{result:?}");
@@ -435,7 +435,7 @@ fn sleepers(marker: &str) -> usize {
     lines.filter(|line| line.ends_with(arguments.as_bytes())).count()
 }
 
-fn within(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn within(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !condition() {
         assert!(Instant::now() < deadline, "not in time: {what}");
@@ -552,17 +552,33 @@ fn processes_in(folder: &Path) -> usize {
 }
 
 /// Runs the tool itself, which guards what something executes later.
-fn run_tool(walls: &CommandWalls, folder: &Path, command: &str) -> Result<Value, RunError> {
+pub(crate) fn run_tool(walls: &CommandWalls, folder: &Path, command: &str) -> Result<Value, RunError> {
+    run_tool_watched(walls, folder, command, CancellationToken::new(), |_| {})
+}
+
+/// The same, with what it prints as it comes, and a stop.
+pub(crate) fn run_tool_watched(
+    walls: &CommandWalls,
+    folder: &Path,
+    command: &str,
+    cancel: CancellationToken,
+    on_output: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Value, RunError> {
     let root = Root::open(folder).unwrap();
     let target = resolve(&root, &RelPath::default(), Purpose::Read).unwrap();
     let context = RunContext {
-        cancel: CancellationToken::new(),
+        cancel,
         limits: Limits::default(),
-        progress: Box::new(|_: Progress| {}),
+        progress: Box::new(move |progress: Progress| {
+            if let Progress::Output { text, .. } = progress {
+                on_output(&text);
+            }
+        }),
         helper: helper().to_path_buf(),
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
         walls: walls.clone(),
+        guard_log: GuardLog::default(),
     };
     let args = json!({"command": command});
     let permit = Permit::issue(CallId::new("c1"), args, vec![target], vec![root], String::new());
@@ -588,9 +604,9 @@ fn repository() -> tempfile::TempDir {
     folder
 }
 
-const EVIL: &str = "for file in .git/config .git/hooks/pre-commit lib/.git/config .mcp.json .vscode/tasks.json; do \
+const EVIL: &str = "echo evil > .bashrc; echo fine > src/new.rs; for file in .git/config .git/hooks/pre-commit lib/.git/config .mcp.json .vscode/tasks.json; do \
                     echo evil > $file; done; echo evil > .git/hooks/post-checkout; mkdir -p new/.git/hooks; \
-                    echo evil > new/.git/hooks/x; echo evil > .bashrc; echo fine > src/new.rs; chmod 755 .git/hooks/*";
+                    echo evil > new/.git/hooks/x; chmod 755 .git/hooks/*";
 
 fn protected(folder: &Path) -> Vec<String> {
     [".git/config", ".git/hooks/pre-commit", "lib/.git/config", ".mcp.json", ".vscode/tasks.json"]
@@ -608,7 +624,7 @@ fn a_folder_that_a_command_closed_hides_nothing_from_the_look_after_it() {
     const HIDDEN: [&str; 3] = [".git/commondir", "new/.git/hooks/pre-commit", "half/.git/config"];
     for walls in tiers() {
         let repository = repository();
-        run_tool(&walls, repository.path(), HIDE).unwrap();
+        run_tool(&walls, repository.path(), HIDE).unwrap_or_else(|error| error.details);
         for path in ["half", "half/.git", "new", "new/.git", "new/.git/hooks", ".git"] {
             let path = repository.path().join(path);
             if path.exists() {
@@ -628,7 +644,7 @@ fn a_flood_of_names_hides_no_change_of_a_repository_that_was_there() {
     for walls in tiers() {
         let repository = repository();
         let flood = "echo ../other > .git/commondir; seq 60000 | sed 's/^/!/' | xargs touch";
-        run_tool(&walls, repository.path(), flood).unwrap();
+        run_tool(&walls, repository.path(), flood).unwrap_or_else(|error| error.details);
         assert!(!repository.path().join(".git/commondir").exists(), "{:?}", walls.tier);
     }
 }
@@ -652,11 +668,11 @@ fn what_something_executes_later_is_read_only_or_put_back_and_reported() {
         assert_eq!(fs::read_to_string(folder.path().join("src/new.rs")).unwrap(), "fine\n");
         let reverted: Vec<&str> =
             result["reverted"].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
-        assert!(reverted.contains(&".bashrc") && reverted.contains(&"new/.git/hooks/x"), "{reverted:?}");
+        assert!(reverted.contains(&".bashrc"), "{reverted:?}");
         match walls.tier {
             // It could not even be tried.
             Tier::A => {
-                assert!(!reverted.contains(&".git/config"), "{reverted:?}");
+                assert!(!reverted.contains(&".git/config") && reverted.contains(&"new/.git/hooks/x"), "{reverted:?}");
                 assert!(result["stderr"].as_str().unwrap().contains("Read-only file system"), "{result}");
             }
             _ => assert!(reverted.contains(&".git/config"), "{reverted:?}"),

@@ -9,6 +9,8 @@
     reason = "a test may stop at once, in what it shares with others too, and looks for one event among many"
 )]
 
+#[cfg(target_os = "linux")]
+mod aftermath;
 mod anthropic;
 mod architecture;
 #[cfg(target_os = "linux")]
@@ -38,6 +40,8 @@ mod overflow;
 mod padlock;
 mod patience;
 mod planted;
+#[cfg(target_os = "linux")]
+mod protection;
 mod provider;
 mod race;
 mod recovery;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nod::ir::{CallId, Code};
 use nod::policy::{Platform, RelPath, Surroundings};
-use nod::tool::{CommandWalls, Limits, Permit, RunContext, RunError, find};
+use nod::tool::{CommandWalls, GuardLog, Limits, Permit, RunContext, RunError, find};
 use nod::workspace::{Purpose, Root, resolve};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,7 @@ fn context(limits: Limits) -> RunContext {
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
         walls: CommandWalls::default(),
+        guard_log: GuardLog::default(),
     }
 }
 

@@ -77,6 +77,7 @@ confirm-reason-hidden = Its name holds invisible characters, or spaces at an end
 confirm-reason-protected = Other programs run what is written here.
 confirm-reason-hard-link = The file has other names too (hard links); they keep the old content.
 confirm-reason-mount = It lies on another disk than its allowed folder.
+confirm-reason-unseen = Places in its folders that Nod cannot look at: { $count } or more. Secrets there can be read, and files that something runs later can be changed.
 confirm-reason-not-undoable = It cannot be undone: the old content is too large to be kept, or the disk is too full.
 confirm-reason-unparsed = The command line could not be taken apart: read it with care.
 confirm-reason-rule = A rule of this chat was changed from outside, so it is asked. Look at the rules at the right.

@@ -1,9 +1,12 @@
 # notice
 
 ## From the engine
-notice-recovered-calls = Nod closed while calls were running: { $count }. Check their targets; none is run again by itself. After a command, files in its folder that something executes later (.git, hooks, editor settings) were not checked.
+notice-recovered-calls = Nod closed while calls were running: { $count }. Check their targets; none is run again by itself.
 notice-rules-changed = Rules changed, added or removed from outside: { $count }. They allow nothing, and what they may have refused is refused, until you remove them in the chat's panel or in Settings. `nod audit --verify` shows where they were made.
 notice-audit-changed = The record of decisions was changed from outside, or its key was lost. Panel “Audit” or `nod audit --verify` shows where; look through your rules, as a refusal may be missing.
+notice-look-put-back = A command was running when Nod closed. What something would execute later was put back; undo brings it back: { $paths }
+notice-look-left = A command was running when Nod closed. It changed what something executes later, and that could not be put back: look at { $paths }
+notice-look-unseen = A command was running when Nod closed. Not all of its folders could be checked: { $paths }
 notice-folder-disk = This is a whole disk. Nod can read all of it except the blocked places: { $path }
 notice-folder-home = This is a home folder. Secrets in it stay blocked, but a smaller folder is safer: { $path }
 notice-folder-holds-blocked = Some places in this folder stay blocked: { $path }

@@ -5,6 +5,7 @@ undo-created = created
 undo-changed = changed
 undo-folder-made = folder made
 undo-deleted = deleted
+undo-put-back = put back after a command
 undo-state-begun = unknown
 undo-state-done = done
 undo-state-undone = undone

@@ -65,6 +65,7 @@ confirm-reason-hidden = 名称中有不可见字符，或首尾有空格：{ $na
 confirm-reason-protected = 写在这里的内容会被其他程序执行。
 confirm-reason-hard-link = 这个文件还有其他名称（硬链接），它们会保留旧内容。
 confirm-reason-mount = 它与所在的允许目录不在同一个磁盘上。
+confirm-reason-unseen = 其目录中有至少 { $count } 处 Nod 无法查看：那里的机密可能被读取，以后会被执行的文件也可能被更改。
 confirm-reason-not-undoable = 此操作无法撤销：原有内容太大无法保留，或磁盘空间不足。
 confirm-reason-unparsed = 无法解析这条命令，请仔细阅读。
 confirm-reason-rule = 此对话的一条规则被外部改动，因此需要询问。请查看右侧的规则。

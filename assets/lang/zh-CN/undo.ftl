@@ -5,6 +5,7 @@ undo-created = 已新建
 undo-changed = 已修改
 undo-folder-made = 已新建目录
 undo-deleted = 已删除
+undo-put-back = 命令结束后已恢复
 undo-state-begun = 结果未知
 undo-state-done = 已生效
 undo-state-undone = 已撤销

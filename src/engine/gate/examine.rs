@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::ir::{Access, Code, Confinement, Failure, Network, Session, ToolCall};
+use crate::ir::{Access, Code, Confinement, Failure, Network, Preview, Session, ToolCall};
 use crate::policy::{
-    CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Surroundings, TargetFacts, decide,
+    AskReason, CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Surroundings, TargetFacts, decide,
     folder_concern, judge_command, lexical, lexical_of_server,
 };
 use crate::port::Settings;
@@ -108,7 +108,8 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let asks = matches!(decision, Decision::Ask { .. });
     let is_outside = facts.targets.iter().any(|target| target.place == PathPlace::Outside);
     let (targets, preview) = if (asks || tool.access() != Access::Read) && unopened.is_none() {
-        let context = PreviewContext { limits: shared.limits(), confinement: confinement.clone() };
+        let (limits, confinement) = (shared.limits(), confinement.clone());
+        let context = PreviewContext { limits, confinement, roots: roots.clone() };
         match preview(&tool, &args, targets, context).await? {
             (targets, Ok(preview)) => (targets, Some(preview)),
             // Of what lies outside nothing is told before the yes, not even that it is a folder.
@@ -128,13 +129,30 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             super::tree::reasons(target, preview).into_iter().filter(|new| !reasons.contains(new)).collect::<Vec<_>>(),
         );
     }
+    ask_of_unseen(preview.as_ref(), &mut decision);
     let room_bytes = match tool.access() {
         Access::Write | Access::Delete => Undo::room_bytes(shared).await,
         Access::Read | Access::Execute => 0,
     };
     let is_undoable = keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), room_bytes, &mut decision);
     let hash = keep::bind(plan::with_trees(hash, &targets), tool.access(), is_undoable);
+    let hash = plan::bind(hash, preview.as_ref());
     Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, is_undoable, unopened, hash })
+}
+
+/// A command in folders that cannot be seen whole runs only where somebody was told so.
+fn ask_of_unseen(preview: Option<&Preview>, decision: &mut Decision) {
+    let Some(Preview::Command(command)) = preview else { return };
+    if command.unseen == 0 {
+        return;
+    }
+    let reason = AskReason::UnseenPlaces { count: command.unseen };
+    let reasons = match decision {
+        Decision::Ask { reasons, .. } => std::iter::once(reason).chain(reasons.drain(..)).collect(),
+        Decision::Allow { .. } => vec![reason],
+        Decision::Deny { .. } => return,
+    };
+    *decision = Decision::Ask { reasons, rememberable: false };
 }
 
 pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {
@@ -318,7 +336,7 @@ async fn preview(
     args: &Value,
     targets: Vec<Target>,
     context: PreviewContext,
-) -> Result<(Vec<Target>, Result<crate::ir::Preview, Failure>), Failure> {
+) -> Result<(Vec<Target>, Result<Preview, Failure>), Failure> {
     let (tool, args) = (Arc::clone(tool), args.clone());
     blocking(move || {
         let preview = tool.preview(&args, &targets, &context);

@@ -66,7 +66,16 @@ impl Plan {
             return self.hash.clone();
         }
         let Self { args, roots, targets, .. } = self;
-        hash(self.facts.origin, &self.def.name, args, roots, targets, self.tier, network)
+        let hash = hash(self.facts.origin, &self.def.name, args, roots, targets, self.tier, network);
+        bind(hash, self.preview.as_ref())
+    }
+
+    /// In how many places of its folders nobody can look, as it was shown.
+    pub(super) fn unseen(&self) -> u64 {
+        match &self.preview {
+            Some(Preview::Command(command)) => command.unseen,
+            None | Some(Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. }) => 0,
+        }
     }
 
     /// What it is about, as it is shown: the resolved target, or the command.
@@ -120,6 +129,21 @@ pub(super) fn hash(
         tier.map(|tier| json!([tier, network])),
     ]);
     args_hash(&plan)
+}
+
+/// A yes to a command in folders that can be seen whole is none to one in folders that cannot.
+pub(super) fn bind(hash: String, preview: Option<&Preview>) -> String {
+    match preview {
+        Some(Preview::Command(command)) if command.unseen > 0 => args_hash(&json!([hash, "unseen", command.unseen])),
+        Some(
+            Preview::Command(_)
+            | Preview::Nothing
+            | Preview::NewFile { .. }
+            | Preview::Diff { .. }
+            | Preview::Tree { .. },
+        )
+        | None => hash,
+    }
 }
 
 /// A path byte for byte: what cannot be shown as text must not look like something else here.

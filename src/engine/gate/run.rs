@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -14,14 +15,17 @@ use crate::agent::{AfterCall, cancelled_words};
 use crate::ir::{Access, CallRecord, CallStatus, Code, Error, ErrorCode, Failure, RiskLevel, UndoEntry};
 use crate::port::Event;
 use crate::tool::Permit;
-use crate::tool::{Progress, RunContext, RunError};
+use crate::tool::{CommandWalls, GuardLog, Progress, PutBack, RunContext, RunError};
 
+use super::super::undo;
 use super::approval::Cleared;
 use super::plan::Plan;
 use super::{Caller, Outcome, Refusal, complete, keep, record, refused, step};
 
 /// How long a stopped call may take to end before it is left behind.
 const GRACE: Duration = Duration::from_millis(900);
+/// The most that is kept of what was put back after one command.
+const MOST_PUT_BACK: usize = 1024;
 /// Commands watch their own time-out; this is added to what a tool declares.
 const SLACK: Duration = Duration::from_secs(5);
 
@@ -73,7 +77,8 @@ pub(super) async fn run(
     let begun = Instant::now();
     let touched = Touched::of(&plan);
     let tier = plan.tier;
-    let mut running = start(caller, &row, plan, place_to_read, cancel.clone()).await;
+    let (log, put_back) = std::sync::mpsc::sync_channel(MOST_PUT_BACK);
+    let mut running = start(caller, &row, plan, place_to_read, cancel.clone(), log).await;
     let mut is_late = false;
     let ended = tokio::select! {
         ran = &mut running => Ended::Itself(ran),
@@ -92,10 +97,11 @@ pub(super) async fn run(
             if matches!(ran, Ok(Ok(_))) {
                 touched.note(caller);
             }
+            keep_put_back(caller, &row, put_back.try_iter().collect()).await;
             judge(caller, ran, is_late)
         }
         Ended::LeftBehind(running) => {
-            follow(caller, row.clone(), running, kept.clone());
+            follow(caller, row.clone(), running, kept.clone(), put_back);
             let words = "It was stopped but has not ended yet: check the target before you go on.";
             (CallStatus::Unknown, failed(&Failure::new(Code::Cancelled, words), Value::Null), AfterCall::GoOn)
         }
@@ -117,6 +123,7 @@ async fn start(
     plan: Plan,
     place_to_read: Option<OwnedSemaphorePermit>,
     cancel: CancellationToken,
+    put_back: SyncSender<PutBack>,
 ) -> JoinHandle<Result<Value, RunError>> {
     let shared = &caller.shared;
     let lifted = shared.store.lifted(&row.session).await.unwrap_or_default();
@@ -127,7 +134,8 @@ async fn start(
         helper: shared.helper.clone(),
         surroundings: shared.surroundings.clone(),
         lifted,
-        walls: shared.confiner.walls(plan.tier, plan.network).await,
+        walls: CommandWalls { unseen: plan.unseen(), ..shared.confiner.walls(plan.tier, plan.network).await },
+        guard_log: GuardLog { records: shared.guard_records.clone(), put_back: Some(put_back) },
     };
     let permit = Permit::issue(row.call.id.clone(), plan.args, plan.targets, plan.roots, plan.hash);
     let tool = plan.tool;
@@ -155,6 +163,15 @@ fn reporter(caller: &Arc<Caller>, row: &CallRecord) -> Box<dyn Fn(Progress) + Se
     Box::new(move |progress| {
         sender.try_send(progress).ok();
     })
+}
+
+/// What was put back after a command goes into the journal.
+async fn keep_put_back(caller: &Caller, row: &CallRecord, all: Vec<PutBack>) {
+    if !all.is_empty() {
+        let after =
+            undo::After { session: row.session.clone(), call: row.call.id.clone(), message: row.message.clone() };
+        undo::keep_put_back(&caller.shared, &after, all).await;
+    }
 }
 
 async fn stop(mut running: JoinHandle<Result<Value, RunError>>) -> Ended {
@@ -194,11 +211,14 @@ fn follow(
     mut row: CallRecord,
     running: JoinHandle<Result<Value, RunError>>,
     kept: Option<UndoEntry>,
+    put_back: Receiver<PutBack>,
 ) {
     let caller = Arc::clone(caller);
     let shared = Arc::clone(&caller.shared);
     shared.errands.spawn(async move {
-        let (status, value, then) = judge(&caller, running.await, false);
+        let ran = running.await;
+        keep_put_back(&caller, &row, put_back.try_iter().collect()).await;
+        let (status, value, then) = judge(&caller, ran, false);
         row.status = status;
         if let Some(entry) = kept {
             keep::settle(&caller, entry, status).await;

@@ -6,6 +6,7 @@
 mod apply;
 mod plan;
 mod prune;
+mod put_back;
 mod scope;
 mod show;
 
@@ -25,6 +26,7 @@ use super::start::Storage;
 pub(super) use apply::{Order, apply};
 pub(super) use plan::plan;
 pub(super) use prune::prune_soon;
+pub(super) use put_back::{After, keep as keep_put_back};
 pub(super) use show::{list, preview, preview_of, show};
 
 /// The folder of the contents, beside the database.

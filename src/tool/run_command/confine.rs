@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::ir::{Code, Failure, Tier};
 use crate::sandbox::{Confine, Hidden, MOST_PLACES, Place, Treatment};
 use crate::tool::CommandWalls;
-use crate::workspace::{Guard, Guarded, Root, mounts_below};
+use crate::workspace::{Guard, Guarded, Root, Watching, mounts_below};
 
 /// More files with secret names than this are no folder for a command.
 const MOST_HIDDEN: usize = 1000;
@@ -17,7 +17,7 @@ const MOST_HIDDEN: usize = 1000;
 pub(super) fn confine(
     walls: &CommandWalls,
     roots: &[Root],
-    guard: &Guard,
+    guard: &mut Guard,
     lifted: &[PathBuf],
 ) -> Result<Confine, Failure> {
     let real: Vec<&Path> = roots.iter().map(Root::real_path).collect();
@@ -39,17 +39,34 @@ pub(super) fn confine(
             root.folder().handle().map_err(|error| refused(format!("An allowed folder cannot be used: {error}.")))?;
         places.push(Place { handle, path: root.real_path().to_path_buf(), treatment: Treatment::Writable });
     }
-    // What there is no room for is put back after the run.
+    // What there is no room for is watched, and put back after the run.
     let place = |treatment| move |Guarded { path, handle }| Place { handle, path, treatment };
     let room = MOST_PLACES.saturating_sub(places.len());
-    places.extend(guard.protected(room).into_iter().map(place(Treatment::ReadOnly)));
+    let protected = match walls.tier {
+        Tier::A => guard.fix(room),
+        Tier::Seatbelt => guard.protected(room),
+        Tier::B | Tier::Unconfined => Vec::new(),
+    };
+    places.extend(protected.into_iter().map(place(Treatment::ReadOnly)));
     let room = MOST_PLACES.saturating_sub(places.len());
     places.extend(guard.pinned(room).into_iter().map(place(Treatment::Pinned)));
+    // What is closed to this user is covered too: a command could open it, and nobody has looked.
+    let closed = guard.closed().filter(|path| covers(walls.tier) && !real.contains(&path.as_path()));
     let hidden: Vec<Hidden> = guard
         .sensitive()
         .filter(|(path, _)| !lifted.contains(path))
+        .chain(closed.map(|path| (path, true)))
         .map(|(path, is_folder)| Hidden { path, is_folder })
         .collect();
+    let unseen = unseen_by(walls.tier, guard);
+    if unseen > walls.unseen {
+        let words = format!(
+            "Places in the allowed folders cannot be looked at ({unseen}, and {} were shown), so nothing ran. Try again: \
+             then the person is asked.",
+            walls.unseen
+        );
+        return Err(Failure::new(Code::TargetChanged, words));
+    }
     if hidden.len() > MOST_HIDDEN {
         return Err(refused(format!(
             "The allowed folders hold {} files with secret names, too many to cover them all: choose a narrower folder.",
@@ -65,6 +82,24 @@ pub(super) fn confine(
         aliases: aliases(roots),
         submounts,
     })
+}
+
+/// In how many places of these folders nobody can look, so that nothing is kept from a command there.
+pub(super) fn unseen(tier: Tier, roots: &[Root]) -> u64 {
+    if tier.is_confined() { unseen_by(tier, &Guard::take(roots, Watching::No)) } else { 0 }
+}
+
+fn unseen_by(tier: Tier, guard: &Guard) -> u64 {
+    let covered = if covers(tier) { guard.closed().count() as u64 } else { 0 };
+    guard.unseen().saturating_sub(covered)
+}
+
+/// Whether what is hidden is not there for a command.
+fn covers(tier: Tier) -> bool {
+    match tier {
+        Tier::A | Tier::Seatbelt => true,
+        Tier::B | Tier::Unconfined => false,
+    }
 }
 
 /// Folders that the person chose by a link: a command finds them by that name too.

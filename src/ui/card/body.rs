@@ -423,9 +423,9 @@ fn command_result(key: u64, result: &Value, lang: &Lang) -> Body {
 /// What the command changed of what something executes later.
 fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
     let reverted = result.get("reverted").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let paths = |is_left: bool| {
-        let of_kind =
-            reverted.iter().filter(|one| (one.get("state").and_then(Value::as_str) == Some("left")) == is_left);
+    let paths = |states: &[&str]| {
+        let state = |one: &Value| one.get("state").and_then(Value::as_str).is_some_and(|state| states.contains(&state));
+        let of_kind = reverted.iter().filter(|one| state(one));
         of_kind
             .filter_map(|one| one.get("path")?.as_str())
             .map(|path| escape_name(path, false))
@@ -433,7 +433,11 @@ fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
             .join(", ")
     };
     let mut facts = Vec::new();
-    for (paths, text) in [(paths(false), "reverted-files"), (paths(true), "reverted-left")] {
+    for (paths, text) in [
+        (paths(&["removed", "restored"]), "reverted-files"),
+        (paths(&["left"]), "reverted-left"),
+        (paths(&["outside"]), "reverted-outside"),
+    ] {
         if !paths.is_empty() {
             facts.push(lang.format(text, &[("paths", paths.as_str().into())]));
         }

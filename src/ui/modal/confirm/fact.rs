@@ -189,6 +189,7 @@ pub(super) fn warnings(ui: &mut Ui, scene: &Scene<'_>, confirm: &ConfirmView, re
     if let Preview::Command(command) = &request.preview {
         if command.tier.is_confined() {
             lines.extend(sentence::gaps(lang, &command.gaps).map(|gaps| (gaps, false)));
+            lines.push((lang.text("tier-watched").to_owned(), false));
         } else {
             lines.push((lang.text("confirm-unconfined-detail").to_owned(), true));
         }

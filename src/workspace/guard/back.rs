@@ -1,0 +1,174 @@
+//! What a command changed, put back: what was there returns, what has appeared goes. Whatever is taken away is handed on, so
+//! that it can be brought back.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+
+use super::kept::{Content, Kept, Object, descend, object_of};
+use super::look::{Found, OWNER_MAY_ALL, Top};
+use super::{Revert, Reverted, Taken};
+use crate::policy::TargetKind;
+use crate::workspace::folder::Privacy;
+use crate::workspace::{Folder, system};
+
+/// What there was, and what of it the command could not change.
+pub(super) struct Before<'before> {
+    pub(super) root: &'before Folder,
+    /// The number of the allowed folder.
+    pub(super) number: usize,
+    pub(super) found: &'before Found,
+    pub(super) fixed: &'before [Top],
+}
+
+impl Before<'_> {
+    /// Puts back all that is no longer as it was.
+    pub(super) fn put_back(&self, after: &Found) -> Vec<Reverted> {
+        let before = self.found;
+        let mut reverted = Vec::new();
+        // What was moved along with its folder is no new file.
+        let moved: HashSet<Object> = before
+            .protected
+            .iter()
+            .filter(|(path, _)| !after.protected.contains_key(*path))
+            .map(|(_, kept)| kept.object())
+            .collect();
+        // The inner before the outer, so that a folder is empty when its turn comes.
+        for (path, now) in after.protected.iter().rev() {
+            let is_moved = moved.contains(&now.object()) && self.was_elsewhere(now);
+            if before.protected.contains_key(path) || is_moved {
+                continue;
+            }
+            // Where not everything was seen before, only what lies in a folder that was is known to be new.
+            let is_known = !before.is_cut() || self.was_parent_there(path);
+            reverted.push(if is_known { self.take_away(path, now) } else { self.reverted(path, Revert::Left) });
+        }
+        let mut made_anew: HashSet<&[OsString]> = HashSet::new();
+        for (path, kept) in &before.protected {
+            let parents = path.split_last().map(|(_, parents)| parents).unwrap_or_default();
+            match after.protected.get(path) {
+                Some(now) if kept.is_same(now) => {}
+                Some(now) => {
+                    reverted.push(self.restore(path, kept, Some(now)));
+                    made_anew.insert(path);
+                }
+                // Where its folder went, it went along; a command may remove folders. What was not reached this time is
+                // not known to be gone.
+                None if !after.is_cut() && (made_anew.contains(parents) || self.was_parent_there(path)) => {
+                    reverted.push(self.restore(path, kept, None));
+                    made_anew.insert(path);
+                }
+                None => {}
+            }
+        }
+        reverted.sort_by(|one, two| one.path.cmp(&two.path));
+        reverted
+    }
+
+    /// Whether this very thing was there before, by another path.
+    pub(super) fn was_elsewhere(&self, now: &Kept) -> bool {
+        self.found.protected.values().any(|kept| kept.object() == now.object() && kept.is_same(now))
+    }
+
+    /// Whether the command could not change what is at this path: then somebody else did.
+    pub(super) fn is_fixed(&self, path: &[OsString]) -> bool {
+        self.fixed.iter().any(|top| path.starts_with(&top.path) && parent_of(self.root, &top.path) == Some(top.parent))
+    }
+
+    fn was_parent_there(&self, path: &[OsString]) -> bool {
+        parent_of(self.root, path).is_some_and(|parent| self.found.folders.contains(&parent))
+    }
+
+    /// Removes what has appeared.
+    pub(super) fn take_away(&self, path: &[OsString], now: &Kept) -> Reverted {
+        if self.is_fixed(path) {
+            return self.reverted(path, Revert::Outside);
+        }
+        match remove(self.root, path, now) {
+            Ok(()) => Reverted { taken: Taken::of(now), ..self.reverted(path, Revert::Removed) },
+            Err(_) => self.reverted(path, Revert::Left),
+        }
+    }
+
+    /// Puts back what was there: a file by a new file that takes its name, never into an inode that has other names.
+    pub(super) fn restore(&self, path: &[OsString], kept: &Kept, now: Option<&Kept>) -> Reverted {
+        if self.is_fixed(path) {
+            return self.reverted(path, Revert::Outside);
+        }
+        match restore(self.root, path, kept, now) {
+            Ok(()) => Reverted {
+                taken: now.and_then(Taken::of),
+                left: Taken::of(kept),
+                ..self.reverted(path, Revert::Restored)
+            },
+            Err(_) => self.reverted(path, Revert::Left),
+        }
+    }
+
+    fn reverted(&self, path: &[OsString], how: Revert) -> Reverted {
+        Reverted::new(self.number, path, how)
+    }
+}
+
+fn parent_of(root: &Folder, path: &[OsString]) -> Option<Object> {
+    let (_, parents) = path.split_last()?;
+    descend(root, parents)?.stat().ok().map(|stat| object_of(&stat))
+}
+
+/// The folder that something lies in, so that it can be changed there: a command may have taken that right away.
+fn writable_parent(root: &Folder, parents: &[OsString]) -> io::Result<Folder> {
+    let parent = descend(root, parents).ok_or(io::ErrorKind::NotFound)?;
+    let mode = parent.stat()?.mode;
+    // Somebody else's folder stays as it is: then the change itself says so.
+    let opened = if mode & OWNER_MAY_ALL == OWNER_MAY_ALL { None } else { parent.open_up(mode | OWNER_MAY_ALL).ok() };
+    Ok(opened.unwrap_or(parent))
+}
+
+fn remove(root: &Folder, path: &[OsString], now: &Kept) -> io::Result<()> {
+    let (name, parents) = path.split_last().ok_or(io::ErrorKind::NotFound)?;
+    let parent = writable_parent(root, parents)?;
+    match now.stat.kind {
+        TargetKind::Folder => parent.remove_folder(name),
+        TargetKind::File | TargetKind::Link | TargetKind::Special | TargetKind::Missing => parent.remove_file(name),
+    }
+}
+
+fn restore(root: &Folder, path: &[OsString], kept: &Kept, now: Option<&Kept>) -> io::Result<()> {
+    let (name, parents) = path.split_last().ok_or(io::ErrorKind::NotFound)?;
+    let parent = writable_parent(root, parents)?;
+    let is_folder = |kept: &Kept| kept.stat.kind == TargetKind::Folder;
+    match now {
+        // Its mode changed, and a folder's mode executes nothing.
+        Some(now) if is_folder(kept) && is_folder(now) => return Ok(()),
+        Some(now) if is_folder(kept) || is_folder(now) || kept.stat.kind == TargetKind::Link => {
+            remove(root, path, now)?;
+        }
+        Some(_) | None => {}
+    }
+    match &kept.content {
+        Content::Folder => parent.create_folder(name, Privacy::Umask),
+        Content::Link(target) => parent.create_link(name, target),
+        Content::File(content) => {
+            let temporary = temporary_name(name);
+            let mut file = parent.create_file(&temporary, Privacy::Owner)?;
+            let written = file
+                .write_all(content)
+                .and_then(|()| system::set_mode(&file, kept.stat.mode & 0o1777))
+                .and_then(|()| file.sync_all())
+                .and_then(|()| parent.rename(&temporary, &parent, name));
+            if written.is_err() {
+                // Then it lies beside, and the failure is told.
+                parent.remove_file(&temporary).ok();
+            }
+            written
+        }
+        Content::Unknown => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+fn temporary_name(name: &OsStr) -> OsString {
+    let mut temporary = OsString::from(".nod-");
+    temporary.push(name);
+    temporary.push(format!("-{}", std::process::id()));
+    temporary
+}

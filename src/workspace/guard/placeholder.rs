@@ -1,0 +1,127 @@
+//! Harmless things put where git would look for something to obey and nothing is, for the time of a command.
+//!
+//! What is absent cannot be mounted read-only. A `commondir` that says "here", an empty `config` and an empty `hooks` change
+//! nothing for git, inside and outside; mounted read-only, none of them can be made into something else. Runs that are at
+//! work in the same folder hold the same one, by locks; the last one takes it away. One that a crash left behind is
+//! harmless, and the next run takes it over.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write as _;
+
+use super::kept::{Content, Kept, descend};
+use super::name::Around;
+use crate::workspace::Folder;
+use crate::workspace::folder::{Hold, Privacy};
+
+/// In which folder of git everything common lies: in this one.
+const COMMON_FOLDER: &str = "commondir";
+const HERE: &[u8] = b".\n";
+const CONFIGURATION: &str = "config";
+const HOOKS: &str = "hooks";
+
+/// One that is held.
+#[derive(Debug)]
+pub(super) struct Placeholder {
+    /// From the allowed folder.
+    pub(super) path: Vec<OsString>,
+    hold: File,
+    is_own: bool,
+}
+
+/// Whether this is one: something that changes nothing for git, whoever made it.
+pub(super) fn is_one(around: &Around, name: &OsStr, folder: &Folder, kept: &Kept) -> bool {
+    if !around.is_git() {
+        return false;
+    }
+    match &kept.content {
+        Content::File(bytes) if name == COMMON_FOLDER => bytes.as_slice() == HERE,
+        Content::File(bytes) if name == CONFIGURATION => bytes.is_empty(),
+        Content::Folder if name == HOOKS => is_empty(folder, name),
+        Content::File(_) | Content::Folder | Content::Link(_) | Content::Unknown => false,
+    }
+}
+
+fn is_empty(folder: &Folder, name: &OsStr) -> bool {
+    folder.open_folder(name).and_then(|folder| folder.names()).is_ok_and(|names| names.is_empty())
+}
+
+/// Puts them into a folder of git where something is absent. What cannot be put there is left to the watch.
+pub(super) fn put(root: &Folder, git: &[OsString]) -> Vec<Placeholder> {
+    let Some(folder) = descend(root, git) else { return Vec::new() };
+    if folder.stat_of(OsStr::new("HEAD")).is_err() {
+        return Vec::new();
+    }
+    let names = [COMMON_FOLDER, CONFIGURATION, HOOKS].map(OsStr::new);
+    names.into_iter().filter_map(|name| put_one(&folder, git, name)).collect()
+}
+
+fn put_one(folder: &Folder, git: &[OsString], name: &OsStr) -> Option<Placeholder> {
+    // Another run may take its own away between the look and the hold.
+    const TRIES: usize = 3;
+    for _ in 0..TRIES {
+        let is_own = match folder.stat_of(name) {
+            Ok(_) => false,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(folder, name).is_ok(),
+            Err(_) => return None,
+        };
+        let hold = folder.hold(name, Hold::Shared)?;
+        let stat = folder.stat_of(name).ok();
+        let is_held = stat.is_some_and(|stat| {
+            crate::workspace::system::stat_handle(&hold).is_ok_and(|held| held.identity.is_same_object(&stat.identity))
+        });
+        if is_held {
+            let path = git.iter().map(OsString::as_os_str).chain([name]).map(OsStr::to_owned).collect();
+            return is_harmless(folder, name).then_some(Placeholder { path, hold, is_own });
+        }
+    }
+    None
+}
+
+fn is_harmless(folder: &Folder, name: &OsStr) -> bool {
+    use super::kept::Room;
+    use super::name::PickedUp;
+    Kept::of(folder, name, PickedUp::AtOnce, &mut Room::default())
+        .is_some_and(|kept| is_one(&Around::git(), name, folder, &kept))
+}
+
+fn make(folder: &Folder, name: &OsStr) -> std::io::Result<()> {
+    if name == HOOKS {
+        return folder.create_folder(name, Privacy::Umask);
+    }
+    let mut file = folder.create_file(name, Privacy::Umask)?;
+    if name == COMMON_FOLDER { file.write_all(HERE) } else { Ok(()) }
+}
+
+/// Takes it away, unless another run holds it or something else is there now.
+pub(super) fn take_away(root: &Folder, placeholder: Placeholder) {
+    let Placeholder { path, hold, is_own } = placeholder;
+    // A process that is just being started may have it open too, for a moment.
+    crate::workspace::system::let_go(&hold);
+    drop(hold);
+    let Some((name, git)) = path.split_last() else { return };
+    // An empty configuration or folder for hooks may be the person's own; the other one nobody makes but this.
+    if !is_own && name != COMMON_FOLDER {
+        return;
+    }
+    if let Some(folder) = descend(root, git) {
+        remove_left(&folder, name);
+    }
+}
+
+/// Takes away what a run that crashed has left in a folder of git.
+pub(super) fn clear(root: &Folder, git: &[OsString]) {
+    if let Some(folder) = descend(root, git) {
+        remove_left(&folder, OsStr::new(COMMON_FOLDER));
+    }
+}
+
+fn remove_left(folder: &Folder, name: &OsStr) {
+    if !is_harmless(folder, name) {
+        return;
+    }
+    if let Some(_alone) = folder.hold(name, Hold::Alone) {
+        // What stays changes nothing.
+        if name == HOOKS { folder.remove_folder(name) } else { folder.remove_file(name) }.ok();
+    }
+}

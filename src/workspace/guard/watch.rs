@@ -1,0 +1,317 @@
+//! The watch during a command: what git, editors and agents pick up at any moment may not lie there until the command ends.
+//!
+//! Every folder is watched that the look came to, and every new one as it appears. What must not be there is taken away at
+//! once, and the command is stopped: it has no second try. What cannot be watched is counted.
+#![cfg(target_os = "linux")]
+
+use std::collections::HashMap;
+use std::ffi::{CStr, OsStr, OsString};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+
+use super::kept::{Kept, Room, descend};
+use super::look::{Found, Look, MOST_FOLDERS, Start, is_repository};
+use super::name::{Around, Meaning, Names, PickedUp};
+use super::{Guard, GuardedRoot, Revert, Reverted, Watched, placeholder};
+use crate::workspace::Folder;
+
+/// A folder that is watched.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The number of the allowed folder.
+    pub(super) root: usize,
+    /// The watch on the folder that it lies in.
+    pub(super) above: Option<i32>,
+    pub(super) name: OsString,
+    pub(super) around: Around,
+}
+
+/// The kernel's watches.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    inotify: OwnedFd,
+    places: HashMap<i32, Place>,
+    unwatched: u64,
+}
+
+/// Something that happened in a watched folder.
+struct Happened {
+    watch: i32,
+    flags: ReadFlags,
+    name: OsString,
+}
+
+impl Watcher {
+    /// `None` where the system has no room for one more.
+    pub(super) fn new() -> Option<Self> {
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+        Some(Self { inotify, places: HashMap::new(), unwatched: 0 })
+    }
+
+    /// Watches a folder.
+    pub(super) fn add(&mut self, folder: &Folder, place: Place) -> Option<i32> {
+        let mut flags = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
+        if place.around.holds_protected() {
+            flags |= WatchFlags::MODIFY | WatchFlags::CLOSE_WRITE | WatchFlags::ATTRIB;
+        }
+        // By its handle's number: no path that could lead elsewhere.
+        let by_handle = folder.handle().ok().map(|handle| {
+            let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+            inotify::add_watch(&self.inotify, path, flags)
+        });
+        let Some(Ok(watch)) = by_handle else {
+            self.unwatched += 1;
+            return None;
+        };
+        // A part of the tree may be looked at alone: where it lies is known already then.
+        let above = place.above.or_else(|| self.places.get(&watch).and_then(|known| known.above));
+        if above.is_none() && !place.name.is_empty() {
+            self.unwatched += 1;
+            return None;
+        }
+        self.places.insert(watch, Place { above, ..place });
+        Some(watch)
+    }
+
+    /// From the allowed folder; `None` where that is not known.
+    fn path_of(&self, watch: i32) -> Option<(usize, Vec<OsString>)> {
+        /// Names may come round in a circle only where folders were moved while they were looked at.
+        const MOST: usize = 1_000_000;
+        let mut place = self.places.get(&watch)?;
+        let root = place.root;
+        let mut path = Vec::new();
+        while let Some(above) = place.above {
+            path.push(place.name.clone());
+            place = self.places.get(&above)?;
+            if path.len() > MOST {
+                return None;
+            }
+        }
+        path.reverse();
+        Some((root, path))
+    }
+
+    /// Watches until `end` can be read or is closed. `stop` is called the moment that something must not be there.
+    pub(super) fn run(mut self, guard: &Guard, names: &mut Names, end: BorrowedFd<'_>, stop: &dyn Fn()) -> Watched {
+        let mut watched = Watched { unwatched: self.unwatched, ..Watched::default() };
+        loop {
+            let mut waited = [PollFd::new(&self.inotify, PollFlags::IN), PollFd::from_borrowed_fd(end, PollFlags::IN)];
+            match poll(&mut waited, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => break,
+            }
+            let [_, ended] = waited;
+            let is_over = !ended.revents().is_empty();
+            for happened in self.read() {
+                let mut round = Round { watcher: &mut self, guard, names, stop, watched: &mut watched };
+                round.judge(&happened);
+            }
+            if is_over {
+                break;
+            }
+        }
+        watched.unwatched = self.unwatched;
+        watched
+    }
+
+    fn read(&self) -> Vec<Happened> {
+        const MOST_AT_ONCE: usize = 4096;
+        let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
+        let mut reader = inotify::Reader::new(&self.inotify, &mut buffer);
+        let mut all = Vec::new();
+        // What was read must be taken whole.
+        while all.len() < MOST_AT_ONCE || !reader.is_buffer_empty() {
+            let Ok(event) = reader.next() else { break };
+            let name = event.file_name().map(CStr::to_bytes).map(OsStr::from_bytes).unwrap_or_default();
+            all.push(Happened { watch: event.wd(), flags: event.events(), name: name.to_owned() });
+        }
+        all
+    }
+}
+
+/// One look at what happened.
+struct Round<'round> {
+    watcher: &'round mut Watcher,
+    guard: &'round Guard,
+    names: &'round mut Names,
+    stop: &'round dyn Fn(),
+    watched: &'round mut Watched,
+}
+
+impl Round<'_> {
+    fn judge(&mut self, Happened { watch, flags, name }: &Happened) {
+        if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+            return self.look_at_everything();
+        }
+        if flags.contains(ReadFlags::IGNORED) {
+            self.watcher.places.remove(watch);
+            return;
+        }
+        let Some(place) = self.watcher.places.get(watch) else { return };
+        let is_folder = flags.contains(ReadFlags::ISDIR);
+        let is_new = flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+        let around = &place.around;
+        let meaning = self.names.meaning(around, name, is_folder);
+        let makes_repositories = ["HEAD", "objects", "refs", "commondir"].iter().any(|part| name == part);
+        match meaning {
+            Meaning::Sensitive if is_new => self.check_cover(*watch, name),
+            Meaning::Protected(when) if !is_folder => {
+                let around = around.clone();
+                self.look_at_one(*watch, name, &around, when);
+            }
+            Meaning::Ordinary | Meaning::Git | Meaning::Protected(_) if is_folder && is_new => {
+                if !around.is_git_data(name) {
+                    let below = around.child(name, meaning);
+                    self.look_at_folder(*watch, name, below);
+                }
+                if makes_repositories {
+                    self.look_for_repository(*watch);
+                }
+            }
+            Meaning::Ordinary if is_new && makes_repositories && !around.is_git() => self.look_for_repository(*watch),
+            Meaning::Ordinary | Meaning::Git | Meaning::Protected(_) | Meaning::Sensitive => {}
+        }
+    }
+
+    fn root(&self, number: usize) -> Option<&'_ GuardedRoot> {
+        self.guard.roots.get(number)
+    }
+
+    /// The watched folder, opened, with the allowed folder's number and its path.
+    fn open(&self, watch: i32) -> Option<(usize, Vec<OsString>, Folder)> {
+        let (number, path) = self.watcher.path_of(watch)?;
+        let folder = descend(self.root(number)?.root.folder(), &path)?;
+        Some((number, path, folder))
+    }
+
+    /// What was covered by a mount is open where another program has put a new file in its place.
+    fn check_cover(&mut self, watch: i32, name: &OsStr) {
+        let Some((number, mut path)) = self.watcher.path_of(watch) else { return };
+        path.push(name.to_owned());
+        let is_covered = self.guard.are_secrets_covered
+            && self.root(number).is_some_and(|root| root.before.sensitive.iter().any(|(covered, _)| *covered == path));
+        if is_covered {
+            self.trip(Reverted::new(number, &path, Revert::Outside));
+        }
+    }
+
+    fn look_at_one(&mut self, watch: i32, name: &OsStr, around: &Around, when: PickedUp) {
+        let Some((number, mut path, folder)) = self.open(watch) else { return };
+        path.push(name.to_owned());
+        if let Some(now) = Kept::of(&folder, name, when, &mut Room::default())
+            && !placeholder::is_one(around, name, &folder, &now)
+        {
+            self.judge_one(number, &path, &now);
+        }
+    }
+
+    fn look_at_folder(&mut self, watch: i32, name: &OsStr, around: Around) {
+        let Some((number, mut path, folder)) = self.open(watch) else { return };
+        path.push(name.to_owned());
+        if let Ok(folder) = folder.open_folder(name) {
+            self.look_from(number, Start { folder, path, around, above: Some(watch) });
+        }
+    }
+
+    /// A folder of any name becomes a repository when it has the parts of one.
+    fn look_for_repository(&mut self, watch: i32) {
+        let Some((number, path, folder)) = self.open(watch) else { return };
+        let above = self.watcher.places.get(&watch).and_then(|place| place.above);
+        if is_repository(&folder) {
+            self.look_from(number, Start { folder, path, around: Around::git(), above });
+        }
+    }
+
+    fn look_from(&mut self, number: usize, start: Start) {
+        let Some(guarded) = self.guard.roots.get(number) else { return };
+        let look = self.look(guarded, number);
+        let found = look.from(vec![start]);
+        self.judge_all(number, &found);
+    }
+
+    /// More happened than the kernel keeps.
+    fn look_at_everything(&mut self) {
+        let guard = self.guard;
+        for (number, guarded) in guard.roots.iter().enumerate() {
+            let found = self.look(guarded, number).whole();
+            self.judge_all(number, &found);
+        }
+    }
+
+    fn look<'look>(&'look mut self, guarded: &'look GuardedRoot, number: usize) -> Look<'look> {
+        Look {
+            root: &guarded.root,
+            before: Some(&guarded.before),
+            names: &mut *self.names,
+            watcher: Some(&mut *self.watcher),
+            number,
+            most_folders: MOST_FOLDERS,
+        }
+    }
+
+    fn judge_all(&mut self, number: usize, found: &Found) {
+        for (path, now) in found.protected.iter().rev() {
+            self.judge_one(number, path, now);
+        }
+    }
+
+    fn judge_one(&mut self, number: usize, path: &[OsString], now: &Kept) {
+        let guard = self.guard;
+        let Some(guarded) = guard.roots.get(number) else { return };
+        let before = guarded.before();
+        match guarded.before.protected.get(path) {
+            Some(kept) if kept.is_same(now) => {}
+            Some(kept) => {
+                if kept.when == PickedUp::AtOnce || before.is_fixed(path) {
+                    self.trip_by(guarded, path, || before.restore(path, kept, Some(now)));
+                }
+            }
+            None if before.was_elsewhere(now) || is_nobodys(guarded, path, now) => {}
+            None => {
+                if now.when == PickedUp::AtOnce || before.is_fixed(path) {
+                    self.trip_by(guarded, path, || before.take_away(path, now));
+                }
+            }
+        }
+    }
+
+    /// Stops the command first, then mends.
+    fn trip_by(&mut self, guarded: &GuardedRoot, path: &[OsString], mend: impl FnOnce() -> Reverted) {
+        (self.stop)();
+        let held = super::open_file(guarded.root.folder(), path);
+        let reverted = mend();
+        if let (Some(file), Some(_)) = (held, &reverted.taken) {
+            self.watched.held.push((reverted.root, reverted.path.clone(), file));
+        }
+        self.trip(reverted);
+    }
+
+    fn trip(&mut self, reverted: Reverted) {
+        (self.stop)();
+        if self.watched.stopped_for.is_none() {
+            self.watched.stopped_for = Some((reverted.path.clone(), reverted.how));
+        }
+        if !self.watched.reverted.iter().any(|known| known.is_of(&reverted)) {
+            self.watched.reverted.push(reverted);
+        }
+    }
+}
+
+/// Whether it belongs to a repository without `.git` in a folder that has only just been made: nobody asks git there
+/// yet, and a copy of a repository is no attack. It is left to the look after the command.
+fn is_nobodys(guarded: &GuardedRoot, path: &[OsString], now: &Kept) -> bool {
+    if now.when == PickedUp::Later || path.iter().any(|name| name.eq_ignore_ascii_case(".git")) {
+        return false;
+    }
+    let folders = (0..path.len()).rev().filter_map(|length| path.get(..length));
+    let root = guarded.root.folder();
+    folders
+        .into_iter()
+        .find(|folder| descend(root, folder).is_some_and(|opened| is_repository(&opened)))
+        .is_some_and(|repository| !guarded.before.has_folder(repository))
+}
