@@ -183,7 +183,7 @@ fn image(path: &Path, console: &Console) -> Result<Image, String> {
     picture::prepare(name.clone(), &content).map(|picture| picture.image).map_err(refused)
 }
 
-fn session(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &Console) -> Result<Session, String> {
+fn session(args: &ExecArgs, engine: &Handle, inbox: &Inbox, console: &mut Console) -> Result<Session, String> {
     let mut session = match &args.session {
         None => engine.new_session(),
         Some(id) => open(engine, inbox, &SessionId::new(id.as_str()), console)?,
