@@ -143,6 +143,11 @@ impl Confirms {
         }
     }
 
+    /// A message was sent: what appears now interrupts nobody who types.
+    pub(super) fn stop_typing(&mut self) {
+        self.typed_at = None;
+    }
+
     /// Whether the next press of the key that allows ends a message that was being typed.
     pub fn ignores_press(&self) -> bool {
         self.first_press == FirstPress::IsIgnored
@@ -379,6 +384,12 @@ mod tests {
             confirms.ask(question("a"), APPEARED);
             assert_eq!(confirms.ignores_press(), ignores, "{before} ms before");
         }
+        // What was sent is not being typed any more.
+        let mut confirms = Confirms::default();
+        confirms.type_on(UnixMs(APPEARED.0 - 100));
+        confirms.stop_typing();
+        confirms.ask(question("a"), APPEARED);
+        assert!(!confirms.ignores_press());
     }
 
     #[test]

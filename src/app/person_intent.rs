@@ -33,7 +33,10 @@ impl AppState {
             Intent::ToggleThreads(url) => self.toggle_threads(&url),
             Intent::RestoreSession(session) => Command::RestoreSession(session).into(),
 
-            Intent::Send => self.send(now),
+            Intent::Send => {
+                self.confirms.stop_typing();
+                self.send(now)
+            }
             Intent::Stop => self.with_selected(Command::Stop),
             Intent::Continue | Intent::Retry => self.with_selected(Command::Continue),
             Intent::EditMessage(message) => self.edit_message(&message),
