@@ -143,7 +143,7 @@ impl Confirms {
         }
     }
 
-    /// A message was sent: what appears now interrupts nobody who types.
+    /// A message was sent or taken back: what appears now interrupts nobody who types.
     pub(super) fn stop_typing(&mut self) {
         self.typed_at = None;
     }

@@ -86,7 +86,12 @@ impl AppState {
             Intent::OpenFile(path) => HostAction::OpenFile(path).into(),
             Intent::ShowInFolder(path) => HostAction::ShowInFolder(path).into(),
 
-            Intent::EditDraft { text, cursor } => self.edit_draft(text, cursor, now),
+            Intent::EditDraft { text, cursor } => {
+                if text.is_empty() {
+                    self.confirms.stop_typing();
+                }
+                self.edit_draft(text, cursor, now)
+            }
             Intent::AttachFiles(paths) => HostAction::ReadFiles(paths).into(),
             Intent::AttachImage(image) => self.attach(super::composer::Attachment::Image(image)),
             Intent::AttachText { name, text } => self.attach(super::composer::Attachment::Text { name, text }),

@@ -311,3 +311,50 @@ fn an_endless_address_leaves_the_buttons_of_its_question_where_they_are() {
         }
     }
 }
+
+#[test]
+fn a_question_over_another_dialog_is_the_topmost_and_can_be_answered() {
+    let mut stage = Stage::open();
+    stage.harness.state_mut().act(nod::app::Intent::OpenLink("https://example.com/".to_owned()));
+    stage.settle();
+    stage.tell(Event::ConfirmAsked(Box::new(question("q", "text\n"))));
+    stage.settle();
+    stage.commands();
+    quiet(&mut stage);
+    press_allow(&mut stage);
+    assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
+}
+
+#[test]
+fn a_question_that_follows_a_message_at_once_takes_the_first_press() {
+    let mut stage = Stage::open();
+    stage.harness.get_by_role_and_label(Kind::MultilineTextInput, "Message").focus();
+    stage.settle();
+    type_text(&mut stage, "delete it");
+    stage.harness.key_press(Key::Enter);
+    stage.settle();
+    stage.tell(Event::ConfirmAsked(Box::new(question("q", "text\n"))));
+    stage.settle();
+    stage.commands();
+    quiet(&mut stage);
+    press_allow(&mut stage);
+    assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
+}
+
+#[test]
+fn a_message_that_was_taken_back_is_not_being_typed() {
+    let mut stage = Stage::open();
+    stage.harness.get_by_role_and_label(Kind::MultilineTextInput, "Message").focus();
+    stage.settle();
+    type_text(&mut stage, "no");
+    for _ in 0..2 {
+        stage.harness.key_press(Key::Backspace);
+        stage.settle();
+    }
+    stage.tell(Event::ConfirmAsked(Box::new(question("q", "text\n"))));
+    stage.settle();
+    stage.commands();
+    quiet(&mut stage);
+    press_allow(&mut stage);
+    assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
+}

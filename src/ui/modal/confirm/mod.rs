@@ -67,13 +67,14 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         });
         let answered = answer::answers(ui, scene, confirm, request, (pressed, has_start));
         let all = egui::Rect::from_min_max(top, ui.cursor().min);
-        let is_in_sight = has_start && ui.ctx().content_rect().expand(1.0).contains_rect(all);
-        if scene.state.confirms.wants_sight(is_in_sight) {
-            scene.push(Intent::SeeConfirm { confirm: request.id.clone(), is_in_sight });
-        }
-        answered
+        (answered, has_start && ui.ctx().content_rect().expand(1.0).contains_rect(all))
     });
-    if let Some(intent) = outcome.inner {
+    let (answered, is_on_screen) = outcome.inner;
+    let is_in_sight = is_on_screen && outcome.is_top_modal;
+    if scene.state.confirms.wants_sight(is_in_sight) {
+        scene.push(Intent::SeeConfirm { confirm: request.id.clone(), is_in_sight });
+    }
+    if let Some(intent) = answered {
         scene.push(intent);
     }
 }

@@ -72,7 +72,13 @@ impl ConfirmView {
         if self.shown.as_ref() != Some(&key) {
             let (words, left_out) = beginning(request.model_words.trim(), MOST_WORDS_LINES, MOST_WORDS);
             let lines = [request.session_title.as_str(), &request.model, &request.call.name];
-            let names = [Some(request.target.as_str()), request.via_link.as_deref(), request.folder.as_deref()];
+            let names = [
+                Some(request.target.as_str()),
+                request.via_link.as_deref(),
+                request.folder.as_deref(),
+                request.server.as_deref(),
+                cwd(request),
+            ];
             let names = names.into_iter().flatten();
             *self = Self {
                 colors: PreviewColors::new(&request.preview, &request.target, &key),
@@ -118,6 +124,14 @@ impl ConfirmView {
             }
         }
         is_due
+    }
+}
+
+/// The folder of a command.
+fn cwd(request: &ConfirmRequest) -> Option<&str> {
+    match &request.preview {
+        Preview::Command(command) => Some(&command.cwd),
+        Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. } => None,
     }
 }
 
