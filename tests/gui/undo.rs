@@ -159,3 +159,36 @@ fn escape_leaves_everything_as_it_is() {
     assert_eq!(stage.sent(), []);
     assert!(!stage.texts().iter().any(|text| text == "Undo this change?"));
 }
+
+#[test]
+fn its_title_and_its_buttons_stay_on_the_screen_whatever_the_plan_holds() {
+    for size in [[1280.0, 860.0], [900.0, 600.0], [640.0, 420.0], [450.0, 300.0]] {
+        let mut stage = Stage::open_with(nod::port::Settings::default(), size);
+        stage.harness.state_mut().act(nod::app::Intent::PlanUndo { scope: scope(), direction: UndoDirection::Undo });
+        stage.settle();
+        let mut plan = plan(UndoAction::Conflict { can_save_beside: true });
+        let step = plan.steps.remove(0);
+        let path = format!("/home/ann/{}\n{}", "p".repeat(4_000), "Z\u{300}\u{301}".repeat(500));
+        let content = "a line of what was there\n".repeat(9_000);
+        plan.steps = (0..500)
+            .map(|number| UndoStep {
+                entry: UndoId::new(format!("u{number}")),
+                path: path.clone(),
+                changed_since: Preview::NewFile { content: content.clone() },
+                ..step.clone()
+            })
+            .collect();
+        stage.tell(Event::UndoPlanned(Box::new(plan)));
+        stage.settle();
+        stage.settle();
+        let window = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into()).expand(0.5);
+        for label in ["Cancel", "Undo"] {
+            let found: Vec<egui::Rect> = stage
+                .harness
+                .query_all_by_role_and_label(egui::accesskit::Role::Button, label)
+                .map(|node| node.rect())
+                .collect();
+            assert!(found.iter().any(|rect| window.contains_rect(*rect)), "{label} at {found:?} in {size:?}");
+        }
+    }
+}
