@@ -1,26 +1,37 @@
-//! The WebSocket itself: opened outwards, over TLS or to this machine alone, with limits on what may come.
+//! The WebSocket itself: over TLS or to this machine alone, with limits on what may come. The connection below it is opened
+//! by the one place that opens connections, through the proxy that the person chose.
 
 use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode as RawCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
-use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 use url::{Host, Url};
 
 use super::wire::{CloseCode, MAX_FRAME_BYTES};
 
-/// How long opening may take.
-const OPENING: Duration = Duration::from_secs(20);
 /// How long a frame may take to leave. A server that takes nothing is gone.
 const SENDING: Duration = Duration::from_secs(20);
 /// How long a goodbye may take.
 const CLOSING: Duration = Duration::from_secs(1);
 
-type Stream = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type Stream = WebSocketStream<Box<dyn Connection>>;
+
+/// A connection that bytes go over, both ways.
+pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
+
+/// The wish for a WebSocket: what a server must answer is bound to it.
+pub struct Handshake {
+    key: String,
+}
 
 /// Why there is no socket, or no more.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +42,7 @@ pub enum SocketError {
     /// It did not open, or broke.
     #[error("{0}")]
     Broken(String),
-    /// It did not open, or took nothing, in time.
+    /// It took nothing in time.
     #[error("no answer within {} seconds", .0.as_secs())]
     TimedOut(Duration),
 }
@@ -62,53 +73,70 @@ pub struct Receiver {
     stream: SplitStream<Stream>,
 }
 
-/// The address of the socket below a server's http(s) base address (which ends with `/`): wss, or ws to this machine alone.
+/// Where the socket is, below a server's http(s) base address (which ends with `/`). The ticket goes along in it, and is never
+/// logged.
+///
+/// # Errors
+/// With a sentence for the person: an address that is neither https nor this machine's.
+pub fn socket_path(base: &Url, ticket: &str) -> Result<String, SocketError> {
+    check(base)?;
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("ticket", ticket);
+    Ok(format!("api/desktop/ws?{}", query.finish()))
+}
+
+/// Whether a server may be connected to at an address: over TLS, or on this machine alone.
 ///
 /// # Errors
 /// With a sentence for the person.
-pub fn socket_url(base: &Url) -> Result<Url, SocketError> {
-    let refuse = |sentence: &str| SocketError::Address(sentence.to_owned());
+pub fn check(base: &Url) -> Result<(), SocketError> {
+    let refuse = |sentence: &str| Err(SocketError::Address(sentence.to_owned()));
     let is_here = match base.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
         Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        None => return Err(refuse("it names no host")),
+        None => return refuse("it names no host"),
     };
-    let scheme = match (base.scheme(), is_here) {
-        ("https", _) => "wss",
-        ("http", true) => "ws",
-        ("http", false) => return Err(refuse("plain http is only for this machine: use https")),
-        _ => return Err(refuse("only http and https addresses can be used")),
-    };
-    // `Url::set_scheme` refuses to go from http to ws where the port is spelled out; the text does not.
-    let text = base.as_str().replacen(base.scheme(), scheme, 1);
-    Url::parse(&text)
-        .and_then(|url| url.join("api/desktop/ws"))
-        .map_err(|error| SocketError::Address(error.to_string()))
+    match (base.scheme(), is_here) {
+        ("https", _) | ("http", true) => Ok(()),
+        ("http", false) => refuse("plain http is only for this machine: use https"),
+        _ => refuse("only http and https addresses can be used"),
+    }
 }
 
-/// Opens a socket. The ticket goes along in the address, and is never logged.
-///
-/// # Errors
-/// When it does not open in time, for whatever reason.
-pub async fn open(url: &Url, ticket: &str) -> Result<(Sender, Receiver), SocketError> {
-    let mut url = url.clone();
-    url.query_pairs_mut().append_pair("ticket", ticket);
-    let mut config = WebSocketConfig::default();
-    config.max_message_size = Some(MAX_FRAME_BYTES);
-    config.max_frame_size = Some(MAX_FRAME_BYTES);
-    config.max_write_buffer_size = 2 * MAX_FRAME_BYTES;
-    // With TLS: the system's certificate authorities and no others; there is no way to trust a server against them. An
-    // error means that the cryptography is set up already, which is as good.
-    drop(rustls::crypto::ring::default_provider().install_default());
-    let connector = (url.scheme() == "ws").then_some(Connector::Plain);
-    let opening = connect_async_tls_with_config(url.as_str(), Some(config), false, connector);
-    let (stream, _) = tokio::time::timeout(OPENING, Box::pin(opening))
-        .await
-        .map_err(|_late| SocketError::TimedOut(OPENING))?
-        .map_err(|error| SocketError::Broken(plain(&error)))?;
-    let (sink, stream) = stream.split();
-    Ok((Sender { sink }, Receiver { stream }))
+impl Default for Handshake {
+    fn default() -> Self {
+        Self { key: generate_key() }
+    }
+}
+
+impl Handshake {
+    /// The headers of the request, by name.
+    pub fn headers(&self) -> [(&'static str, &str); 4] {
+        [
+            ("connection", "Upgrade"),
+            ("upgrade", "websocket"),
+            ("sec-websocket-version", "13"),
+            ("sec-websocket-key", &self.key),
+        ]
+    }
+
+    /// Opens the socket over a connection that has left HTTP. `accept` is the answer's `Sec-WebSocket-Accept`.
+    ///
+    /// # Errors
+    /// When that is not the answer to this wish.
+    pub async fn open(self, connection: Box<dyn Connection>, accept: &str) -> Result<(Sender, Receiver), SocketError> {
+        if accept != derive_accept_key(self.key.as_bytes()) {
+            return Err(SocketError::Broken("the server does not answer as a WebSocket does".to_owned()));
+        }
+        let mut config = WebSocketConfig::default();
+        config.max_message_size = Some(MAX_FRAME_BYTES);
+        config.max_frame_size = Some(MAX_FRAME_BYTES);
+        config.max_write_buffer_size = 2 * MAX_FRAME_BYTES;
+        let stream = WebSocketStream::from_raw_socket(connection, Role::Client, Some(config)).await;
+        let (sink, stream) = stream.split();
+        Ok((Sender { sink }, Receiver { stream }))
+    }
 }
 
 impl Sender {
@@ -170,15 +198,26 @@ mod tests {
 
     #[test]
     fn the_socket_is_encrypted_except_to_this_machine() {
-        let socket = |base: &str| socket_url(&Url::parse(base).unwrap()).map(|url| url.to_string()).ok();
-        let expected = |text: &str| Some(text.to_owned());
-        assert_eq!(socket("https://nod.example/"), expected("wss://nod.example/api/desktop/ws"));
-        assert_eq!(socket("https://nod.example:8443/a/"), expected("wss://nod.example:8443/a/api/desktop/ws"));
-        assert_eq!(socket("http://127.0.0.1:8080/"), expected("ws://127.0.0.1:8080/api/desktop/ws"));
-        assert_eq!(socket("http://localhost/"), expected("ws://localhost/api/desktop/ws"));
-        assert_eq!(socket("http://[::1]:1/"), expected("ws://[::1]:1/api/desktop/ws"));
+        let path = |base: &str| socket_path(&Url::parse(base).unwrap(), "a+b&c").ok();
+        let expected = Some("api/desktop/ws?ticket=a%2Bb%26c".to_owned());
+        for allowed in ["https://nod.example/", "http://127.0.0.1:8080/", "http://localhost/", "http://[::1]:1/"] {
+            assert_eq!(path(allowed), expected, "{allowed}");
+        }
         for refused in ["http://192.168.1.7/", "http://nod.example/", "ftp://localhost/", "http://localhost.example/"] {
-            assert_eq!(socket(refused), None, "{refused}");
+            assert_eq!(path(refused), None, "{refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_another_wish_opens_nothing() {
+        let answered = |accept: String| async move {
+            let handshake = Handshake { key: "dGhlIHNhbXBsZSBub25jZQ==".to_owned() };
+            handshake.open(Box::new(tokio::io::empty()), &accept).await.is_ok()
+        };
+        // The example of RFC 6455.
+        assert!(answered("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=".to_owned()).await);
+        for other in ["", "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOp="] {
+            assert!(!answered(other.to_owned()).await, "{other}");
         }
     }
 }

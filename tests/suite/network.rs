@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::support::exchange::{clock, hello, streamed_by};
 
@@ -80,6 +81,37 @@ impl World {
         Proxy::Through(format!("http://{}", self.proxy))
     }
 
+    /// The device link without a window, to this address: how its connection ended, as it says itself.
+    fn link(&self, url: &str, variables: &[(&str, &str)]) -> String {
+        let folder = self.folder.path();
+        for name in ["home", "work"] {
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nod"));
+        let mut child = command
+            .env("NOD_DATA_DIR", folder.join("data-link"))
+            .env("HOME", folder.join("home"))
+            .env("LINK_TOKEN", "planted")
+            .env_remove("DBUS_SESSION_BUS_ADDRESS")
+            .envs(variables.iter().copied())
+            .args(["link", "--json", "--server", url, "--token-env", "LINK_TOKEN", "--workspace"])
+            .arg(folder.join("work"))
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+        let states = lines.map_while(Result::ok).map(|line| {
+            let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+            line["state"].as_str().unwrap_or_default().to_owned()
+        });
+        let ended = states.into_iter().find(|state| state != "connecting").unwrap_or_default();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        ended
+    }
+
     /// What a model at this address answers.
     fn ask(&self, url: &str, network: Network) -> Result<String, Error> {
         let config = ProviderConfig { network, ..ProviderConfig::new("own", ProviderKind::OpenAiCompatible, url) };
@@ -123,20 +155,41 @@ async fn accept<F: Future<Output = ()> + Send + 'static>(
     }
 }
 
-/// Reads a request and answers it, whatever it is.
+/// Reads a request and answers it, whatever it is: a model's words, a ticket, or a WebSocket that says that another one took
+/// its place.
 async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send>(stream: S) {
     let mut stream = BufReader::new(stream);
     let (mut line, mut length) = (String::new(), 0);
+    let (mut is_ticket, mut key) = (false, None);
     while stream.read_line(&mut line).await.is_ok_and(|read| read > 2) {
+        is_ticket |= line.starts_with("POST /api/desktop/connection-ticket ");
+        if let Some((_, value)) =
+            line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"))
+        {
+            key = Some(value.trim().to_owned());
+        }
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         }
         line.clear();
     }
+    if let Some(key) = key {
+        let accept = derive_accept_key(key.as_bytes());
+        let head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+        drop(stream.write_all(format!("{head}Sec-WebSocket-Accept: {accept}\r\n\r\n").as_bytes()).await);
+        let mut first = [0; 2];
+        // A masked text frame: the desktop registers.
+        if stream.read_exact(&mut first).await.is_ok() && first[0] == 0x81 && first[1] & 0x80 != 0 {
+            drop(stream.write_all(&[&[0x88, 2][..], &4409_u16.to_be_bytes()].concat()).await);
+            drop(stream.read(&mut [0; 1024]).await);
+        }
+        return;
+    }
     let mut body = vec![0; length];
     if stream.read_exact(&mut body).await.is_ok() {
-        let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", ANSWER.len());
-        drop(stream.write_all([head.as_bytes(), ANSWER.as_bytes()].concat().as_slice()).await);
+        let answer = if is_ticket { "{\"ticket\":\"t\",\"expires_in\":60}" } else { ANSWER };
+        let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", answer.len());
+        drop(stream.write_all([head.as_bytes(), answer.as_bytes()].concat().as_slice()).await);
         drop(stream.shutdown().await);
     }
 }
@@ -246,4 +299,22 @@ fn the_systems_proxy_and_certificates_are_used_and_this_machine_is_reached_witho
     let output = world.exec(&format!("http://127.0.0.1:{}/v1", world.http.port()), &variables);
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "ok", "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(world.asked(), [] as [String; 0]);
+}
+
+#[test]
+fn the_device_link_takes_the_way_that_everything_takes() {
+    let world = World::new();
+    let (proxy, ca_file) = (format!("http://{}", world.proxy), world.ca_file().display().to_string());
+    let variables =
+        [("HTTPS_PROXY", proxy.as_str()), ("HTTP_PROXY", &proxy), ("ALL_PROXY", &proxy), ("SSL_CERT_FILE", &ca_file)];
+    assert_eq!(world.link(&format!("https://{NAME}/"), &variables), "replaced");
+    let asked = world.asked();
+    // The ticket, then the socket.
+    assert_eq!(asked, [format!("CONNECT {NAME}:443 HTTP/1.1"), format!("CONNECT {NAME}:443 HTTP/1.1")]);
+    // This machine is reached without it.
+    assert_eq!(world.link(&format!("http://127.0.0.1:{}/", world.http.port()), &variables), "replaced");
+    assert_eq!(world.asked(), [] as [String; 0]);
+    // The control: without the proxy there is no way to that name.
+    let direct = [("SSL_CERT_FILE", ca_file.as_str()), ("NO_PROXY", "*")];
+    assert_eq!(world.link(&format!("https://{NAME}/"), &direct), "waiting");
 }

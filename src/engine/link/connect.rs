@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::ir::{LinkProblem, LinkServer, Proxy};
-use crate::link::socket::{self, Receiver, Sender, SocketError};
-use crate::provider::http::{Address, Http, Network, Redirects, TimeLimits, base_address, cut_to_base};
+use crate::ir::{LinkProblem, LinkServer};
+use crate::link::socket::{self, Handshake, Receiver, Sender};
+use crate::provider::http::header::{HeaderMap, HeaderValue};
+use crate::provider::http::{Http, Network, Redirects, TimeLimits, base_address, cut_to_base};
 use crate::secret::SecretKey;
 use crate::workspace::Root;
 
@@ -36,7 +37,7 @@ pub(super) fn normal(typed: &str) -> Result<String, Fault> {
     let address = base_address(typed).map_err(|error| fault(error.to_string()))?;
     let mut url = address.url().clone();
     cut_to_base(&mut url, &[]);
-    socket::socket_url(&url).map_err(|error| fault(error.to_string()))?;
+    socket::check(&url).map_err(|error| fault(error.to_string()))?;
     Ok(url.to_string())
 }
 
@@ -58,16 +59,24 @@ pub(super) async fn connect(
     check_workspace(&server.workspace).await?;
     let address_problem = |detail: String| LinkProblem::Address { detail };
     let address = base_address(&server.url).map_err(|error| address_problem(error.to_string()))?;
-    let socket_url = socket::socket_url(address.url()).map_err(|error| address_problem(error.to_string()))?;
+    socket::check(address.url()).map_err(|error| address_problem(error.to_string()))?;
     let token = match given {
         Some(token) => token.clone(),
         None => token(shared, server, &address.origin()).await?,
     };
-    let ticket = ticket(&address, &token, device_id).await?;
-    socket::open(&socket_url, &ticket).await.map_err(|error| match error {
-        SocketError::Address(detail) => address_problem(detail),
-        SocketError::Broken(_) | SocketError::TimedOut(_) => unreachable(&error),
-    })
+    let http = Http::through(&network(shared), &address, Redirects::SameOrigin).map_err(|error| unreachable(&error))?;
+    let ticket = ticket(&http, &token, device_id).await?;
+    // The token got the ticket, and stays here: the ticket alone opens the socket.
+    let path = socket::socket_path(address.url(), &ticket).map_err(|error| address_problem(error.to_string()))?;
+    let handshake = Handshake::default();
+    let mut headers = HeaderMap::new();
+    for (name, value) in handshake.headers() {
+        headers.insert(name, HeaderValue::from_str(value).map_err(|error| unreachable(&error))?);
+    }
+    let (connection, answer) =
+        http.upgrade(&path, headers, TimeLimits::QUICK).await.map_err(|error| unreachable(&error))?;
+    let accept = answer.get("sec-websocket-accept").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    handshake.open(Box::new(connection), accept).await.map_err(|error| unreachable(&error))
 }
 
 /// The user token that was entered for a server, if it was entered for this origin.
@@ -95,12 +104,8 @@ async fn check_workspace(workspace: &str) -> Result<(), LinkProblem> {
 }
 
 /// A fresh ticket for this device.
-async fn ticket(address: &Address, token: &SecretKey, device_id: &str) -> Result<String, LinkProblem> {
-    // The socket knows no proxy, so the ticket takes the same way.
-    let network = Network { connect: Some(CONNECT), proxy: Proxy::Direct, ..Network::default() };
-    let http = Http::through(&network, address, Redirects::SameOrigin)
-        .and_then(|http| http.with_bearer(token))
-        .map_err(|error| unreachable(&error))?;
+async fn ticket(http: &Http, token: &SecretKey, device_id: &str) -> Result<String, LinkProblem> {
+    let http = http.clone().with_bearer(token).map_err(|error| unreachable(&error))?;
     let body = json!({"device_id": device_id}).to_string().into_bytes();
     let reply = http
         .post_json("api/desktop/connection-ticket", body, TimeLimits::QUICK)

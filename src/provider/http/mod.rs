@@ -14,6 +14,7 @@ mod traffic;
 
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect;
 use tokio::time::timeout;
@@ -23,6 +24,8 @@ pub use address::{Address, Reach, base_address, cut_to_base, make_connectable};
 pub use network::Network;
 pub use problem::{HttpError, HttpProblem};
 pub use reply::{Reply, TimeLimits};
+/// A connection that has left HTTP, and the headers that go with it.
+pub use reqwest::{Upgraded, header};
 pub use traffic::{SentRequest, Traffic, current as current_traffic, on_behalf_of};
 
 use address::{GuardedResolver, origin_of};
@@ -166,6 +169,28 @@ impl Http {
         self.send(self.client.delete(url), limits).await
     }
 
+    /// Asks for `path` below the address to become another protocol, which `headers` name. Gives the connection, as it is
+    /// from then on, with the headers of the answer.
+    ///
+    /// # Errors
+    /// When there is no answer, or one without another protocol.
+    pub async fn upgrade(
+        &self,
+        path: &str,
+        headers: HeaderMap,
+        limits: TimeLimits,
+    ) -> Result<(Upgraded, HeaderMap), HttpError> {
+        let url = self.url(path)?;
+        let (response, _) = self.execute(self.client.get(url).headers(headers), limits).await?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let words = format!("it answers with status {} and stays with HTTP", response.status().as_u16());
+            return Err(self.fail(HttpProblem::Refused(words)));
+        }
+        let headers = response.headers().clone();
+        let upgraded = response.upgrade().await.map_err(|error| self.fail(problem_of(&error.without_url())))?;
+        Ok((upgraded, headers))
+    }
+
     /// The keys among the headers.
     fn keys(&self) -> Vec<SecretKey> {
         let sensitive = self.headers.values().filter(|value| value.is_sensitive());
@@ -186,6 +211,16 @@ impl Http {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder, limits: TimeLimits) -> Result<Reply, HttpError> {
+        let (response, owner) = self.execute(request, limits).await?;
+        Ok(Reply::new(response, limits, self.origin.clone(), owner).with_keys(self.keys()))
+    }
+
+    /// Sends a request where it may go; the answer, and who is told of what comes, and from which host.
+    async fn execute(
+        &self,
+        request: reqwest::RequestBuilder,
+        limits: TimeLimits,
+    ) -> Result<(reqwest::Response, (Owner, String)), HttpError> {
         let request = request
             .headers(self.headers.clone())
             .build()
@@ -206,8 +241,7 @@ impl Http {
             Ok(Err(error)) => Err(self.fail(problem_of(&error.without_url()))),
             Ok(Ok(response)) => {
                 let host = response.url().host_str().map_or(host, str::to_owned);
-                let reply = Reply::new(response, limits, self.origin.clone(), (owner, host));
-                Ok(reply.with_keys(self.keys()))
+                Ok((response, (owner, host)))
             }
         }
     }
