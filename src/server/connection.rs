@@ -37,13 +37,14 @@ pub(super) struct Connection {
     /// When its ticket was issued: a revocation after that ends it.
     pub(super) issued_at: UnixMs,
     tools: Mutex<Arc<Vec<OfferedTool>>>,
-    outbox: mpsc::Sender<FromServer>,
+    // Boxed: a channel has room for 32 messages from its first moment on.
+    outbox: mpsc::Sender<Box<FromServer>>,
     closing: watch::Sender<Option<CloseCode>>,
 }
 
 /// The other end of a connection: what its socket writes, and when it closes.
 pub(super) struct Outlet {
-    pub(super) outbox: mpsc::Receiver<FromServer>,
+    pub(super) outbox: mpsc::Receiver<Box<FromServer>>,
     pub(super) closing: watch::Receiver<Option<CloseCode>>,
 }
 
@@ -66,6 +67,8 @@ pub(super) struct Connections {
 struct Table {
     by_device: HashMap<Device, Arc<Connection>>,
     waiting: HashMap<String, Vec<Waiting>>,
+    /// The list of tools that came last: nearly every device has the same, and it is kept once.
+    tools: Arc<Vec<OfferedTool>>,
 }
 
 struct Waiting {
@@ -93,7 +96,7 @@ impl Connection {
 
     /// Queues a message; false when the device does not read, or is gone: its connection is closed then.
     pub(super) fn send(&self, message: FromServer) -> bool {
-        let is_queued = self.outbox.try_send(message).is_ok();
+        let is_queued = self.outbox.try_send(Box::new(message)).is_ok();
         if !is_queued {
             self.close(CloseCode::Silence);
         }
@@ -109,8 +112,8 @@ impl Connection {
         });
     }
 
-    pub(super) fn offer(&self, tools: Vec<OfferedTool>) {
-        *lock(&self.tools) = Arc::new(tools);
+    pub(super) fn offer(&self, tools: Arc<Vec<OfferedTool>>) {
+        *lock(&self.tools) = tools;
     }
 
     pub(super) fn tools(&self) -> Arc<Vec<OfferedTool>> {
@@ -162,6 +165,15 @@ impl Connections {
                 connection.close(CloseCode::BadTicket);
             }
         }
+    }
+
+    /// A device's list of tools, as one that is kept already where it is the same.
+    pub(super) fn shared_tools(&self, tools: Vec<OfferedTool>) -> Arc<Vec<OfferedTool>> {
+        let mut table = lock(&self.table);
+        if *table.tools != tools {
+            table.tools = Arc::new(tools);
+        }
+        Arc::clone(&table.tools)
     }
 
     pub(super) fn get(&self, device: &Device) -> Option<Arc<Connection>> {
@@ -331,6 +343,25 @@ mod tests {
         let connections = Connections::default();
         drop(connections.wait("t:c", "x1", &device(), "k1"));
         assert_eq!(connections.counts(), (0, 0));
+    }
+
+    #[test]
+    fn devices_that_offer_the_same_share_one_list() {
+        let connections = Connections::default();
+        let offer = |version: &str| {
+            vec![OfferedTool {
+                name: "workspace.read_file".into(),
+                version: version.into(),
+                risk: "medium".into(),
+                requires_confirmation: true,
+                timeout_ms: 10_000,
+                input_schema: serde_json::json!({"type": "object"}),
+            }]
+        };
+        let (first, second) = (connections.shared_tools(offer("1")), connections.shared_tools(offer("1")));
+        assert!(Arc::ptr_eq(&first, &second));
+        let other = connections.shared_tools(offer("2"));
+        assert_eq!((other[0].version.as_str(), first[0].version.as_str()), ("2", "1"));
     }
 
     #[test]

@@ -33,8 +33,8 @@ use super::token::token_hash;
 
 /// The longest request body, in bytes.
 const MAX_BODY_BYTES: usize = 4 << 20;
-/// Buffers of one device's socket: a device that says nothing costs next to nothing.
-const SOCKET_BUFFER_BYTES: usize = 4 << 10;
+/// What is read of one device's socket at once: a sign of life has a tenth of it, and a device that says nothing keeps no more.
+const SOCKET_BUFFER_BYTES: usize = 1 << 10;
 
 /// What every request may need.
 pub(super) struct House {
@@ -200,6 +200,8 @@ async fn connect(
         .write_buffer_size(0);
     upgrade.on_upgrade(move |socket| async move {
         let admitted = admit(&house, &headers, &shown.ticket).await;
+        // The request's head lies in a buffer of HTTP's, which is not kept for as long as a device is connected.
+        drop((headers, shown));
         let served = socket::serve(socket, admitted, Arc::clone(&house.calls), house.pace, house.end.clone());
         house.sockets.track_future(served).await;
     })

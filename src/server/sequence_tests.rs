@@ -279,7 +279,7 @@ impl World {
     /// The next frame that the server has queued goes on its way.
     async fn carry(&mut self) -> &FromServer {
         let frame = self.link.as_mut().unwrap().1.outbox.recv().await.unwrap();
-        self.on_its_way.push_back(frame);
+        self.on_its_way.push_back(*frame);
         self.on_its_way.back().unwrap()
     }
 
@@ -413,14 +413,14 @@ impl World {
         let admitted = Admitted { device: self.device(), issued_at: UnixMs(0) };
         let (connection, outlet) = Connection::new(unique(), admitted);
         self.calls.connected(Arc::clone(&connection)).await;
-        connection.offer(vec![OfferedTool {
+        connection.offer(Arc::new(vec![OfferedTool {
             name: "workspace.list_files".into(),
             version: "1".into(),
             risk: "low".into(),
             requires_confirmation: false,
             timeout_ms: 10_000,
             input_schema: json!({}),
-        }]);
+        }]));
         if let Some((older, outlet)) = older {
             assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
             self.calls.disconnected(&older).await;
