@@ -24,6 +24,17 @@ pub(super) fn answer(
     engine: &Handle,
     console: &mut Console,
 ) -> Result<(), String> {
+    answer_while(request, approve, engine, console, &mut |_| ())
+}
+
+/// The same; `meanwhile` is called again and again while the person thinks.
+pub(super) fn answer_while(
+    request: &ConfirmRequest,
+    approve: Approve,
+    engine: &Handle,
+    console: &mut Console,
+    meanwhile: &mut dyn FnMut(&mut Console),
+) -> Result<(), String> {
     let allowed = match approve {
         Approve::Never => false,
         Approve::Reads => request.access == Access::Read,
@@ -31,7 +42,7 @@ pub(super) fn answer(
         Approve::All => true,
         Approve::Ask if console.is_handed_over() => return Ok(()),
         Approve::Ask => {
-            let Some((answer, decider)) = ask(request, engine, console) else { return Ok(()) };
+            let Some((answer, decider)) = ask(request, engine, console, meanwhile) else { return Ok(()) };
             return send(engine, Command::Answer { confirm: request.id.clone(), answer, decider }, console);
         }
     };
@@ -40,7 +51,12 @@ pub(super) fn answer(
 }
 
 /// Shows the question on the terminal, whole, and waits for a word; `None` when it closed meanwhile.
-fn ask(request: &ConfirmRequest, engine: &Handle, console: &mut Console) -> Option<(Answer, Decider)> {
+fn ask(
+    request: &ConfirmRequest,
+    engine: &Handle,
+    console: &mut Console,
+    meanwhile: &mut dyn FnMut(&mut Console),
+) -> Option<(Answer, Decider)> {
     if !console.can_ask() {
         return Some((Answer::Deny { reason: String::new() }, Decider::Timeout));
     }
@@ -51,7 +67,11 @@ fn ask(request: &ConfirmRequest, engine: &Handle, console: &mut Console) -> Opti
     console.forget_what_was_typed();
     loop {
         let is_open = || engine.is_asked(&request.id);
-        let Some(word) = console.ask(&question, is_open) else {
+        let asked = console.ask(&question, |console| {
+            meanwhile(console);
+            is_open()
+        });
+        let Some(word) = asked else {
             // The end of the input is no answer; a question that closed by itself needs none.
             return is_open().then(|| (Answer::Deny { reason: String::new() }, Decider::Timeout));
         };

@@ -39,6 +39,17 @@ pub(super) struct Console {
     is_handed_over: bool,
     /// The key that came with a command line that was handed over.
     given_key: Option<SecretKey>,
+    /// Where the cursor is while a question waits.
+    prompt: Prompt,
+}
+
+/// Whether a question stands on the last line of the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prompt {
+    Absent,
+    Shown,
+    /// Something else was said below it.
+    Covered,
 }
 
 /// Where standard input comes from.
@@ -66,6 +77,7 @@ impl Console {
             departure: None,
             is_handed_over: false,
             given_key: None,
+            prompt: Prompt::Absent,
         })
     }
 
@@ -85,6 +97,7 @@ impl Console {
             departure: Some(visitor.departure()?),
             is_handed_over: true,
             given_key: SecretKey::new(&visitor.handover.api_key),
+            prompt: Prompt::Absent,
         })
     }
 
@@ -187,8 +200,12 @@ impl Console {
         self.tell(&policy::one_line(text, LONGEST_LINE));
     }
 
-    /// Writes a line that is fit for the terminal.
+    /// Writes a line that is fit for the terminal; below a question that waits, which is then shown again.
     fn tell(&mut self, shown: &str) {
+        if self.prompt == Prompt::Shown {
+            self.prompt = Prompt::Covered;
+            self.raw_problem("\n");
+        }
         // Nobody is left to tell when standard error is closed.
         let done = self.err.write_all(format!("{shown}\n").as_bytes()).and_then(|()| self.err.flush());
         self.is_broken |= done.is_err();
@@ -212,13 +229,24 @@ impl Console {
         }
     }
 
-    /// Asks and waits for a line, as long as the question is open; `None` when there is nobody or it closed meanwhile.
-    pub(super) fn ask(&mut self, question: &str, is_open: impl Fn() -> bool) -> Option<String> {
+    /// Asks and waits for a line, as long as the question is open; `None` when there is nobody or it closed meanwhile. What
+    /// `is_open` says meanwhile stands over the question, which is shown again below it.
+    pub(super) fn ask(&mut self, question: &str, mut is_open: impl FnMut(&mut Self) -> bool) -> Option<String> {
         if !self.can_ask() {
             return None;
         }
-        self.err.write_all(policy::escape(question, false).as_bytes()).and_then(|()| self.err.flush()).ok()?;
-        terminal::wait_for_line(is_open)
+        let question = policy::escape(question, false);
+        self.prompt = Prompt::Covered;
+        let line = terminal::wait_for_line(|| {
+            let is_open = is_open(self);
+            if is_open && self.prompt == Prompt::Covered {
+                self.raw_problem(&question);
+                self.prompt = Prompt::Shown;
+            }
+            is_open && !self.is_broken
+        });
+        self.prompt = Prompt::Absent;
+        line
     }
 
     /// What was typed before the question could be read is no answer to it.

@@ -1,12 +1,14 @@
 //! `nod link`: the device link without a window, until it is interrupted.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a command line shows a part of what happens")]
 
+use std::collections::VecDeque;
+
 use serde_json::{Value, json};
 
 use crate::engine::{Handle, Inbox, link_address};
 use crate::ir::{LinkCall, LinkCallState, LinkProblem, LinkState, LinkView};
 use crate::lang::Arg;
-use crate::port::{Command, Event};
+use crate::port::{Command, ConfirmRequest, Event};
 
 use super::approve;
 use super::args::{Approve, LinkArgs, LinkConfirm};
@@ -33,24 +35,62 @@ pub(super) fn run(args: &LinkArgs, engine: &Handle, inbox: &Inbox, console: &mut
         LinkConfirm::Allow => Approve::Reads,
         LinkConfirm::Deny => Approve::Never,
     };
-    let mut shown: Option<LinkState> = None;
+    let mut watch = Watch { url, is_json: args.json, shown: None, questions: VecDeque::new() };
     loop {
+        if let Some(request) = watch.questions.pop_front() {
+            // One that closed by itself needs no answer.
+            if !engine.is_asked(&request.id) {
+                continue;
+            }
+            let mut over = None;
+            // The connection goes on while the person thinks, and so does what is said of it.
+            let mut meanwhile = |console: &mut Console| {
+                while over.is_none()
+                    && let Some(event) = inbox.try_recv()
+                {
+                    over = watch.take(event, console).transpose();
+                }
+            };
+            approve::answer_while(&request, approve, engine, console, &mut meanwhile)?;
+            if let Some(over) = over {
+                return over;
+            }
+            continue;
+        }
         let Some(event) = inbox.wait() else { return ended(engine, console) };
+        if let Some(exit) = watch.take(event, console)? {
+            return Ok(exit);
+        }
+    }
+}
+
+/// What is followed of one connection.
+struct Watch {
+    url: String,
+    is_json: bool,
+    shown: Option<LinkState>,
+    /// Questions that were not put to the person yet.
+    questions: VecDeque<ConfirmRequest>,
+}
+
+impl Watch {
+    /// Says what happened; the exit when there is nothing more to follow.
+    fn take(&mut self, event: Event, console: &mut Console) -> Result<Option<Exit>, String> {
         match event {
             Event::LinksChanged { device_id, links } => {
-                match links.into_iter().find(|link| link.server.url == url) {
-                    Some(link) if shown.as_ref() != Some(&link.state) => {
-                        show_state(&link, &device_id, args.json, console);
-                        shown = Some(link.state);
+                match links.into_iter().find(|link| link.server.url == self.url) {
+                    Some(link) if self.shown.as_ref() != Some(&link.state) => {
+                        show_state(&link, &device_id, self.is_json, console);
+                        self.shown = Some(link.state);
                     }
                     // It was ended from elsewhere.
-                    None if shown.is_some() => return Ok(Exit::Done),
+                    None if self.shown.is_some() => return Ok(Some(Exit::Done)),
                     Some(_) | None => {}
                 }
             }
-            Event::LinkCallChanged { url: of, call } if of == url => show_call(&call, args.json, console),
-            Event::ConfirmAsked(request) if request.server.as_deref() == Some(url.as_str()) => {
-                approve::answer(&request, approve, engine, console)?;
+            Event::LinkCallChanged { url, call } if url == self.url => show_call(&call, self.is_json, console),
+            Event::ConfirmAsked(request) if request.server.as_ref() == Some(&self.url) => {
+                self.questions.push_back(*request);
             }
             Event::Notice { key, args } => {
                 let args: Vec<_> = args.iter().map(|(name, value)| (*name, Arg::from(value.as_str()))).collect();
@@ -58,7 +98,7 @@ pub(super) fn run(args: &LinkArgs, engine: &Handle, inbox: &Inbox, console: &mut
                 console.note(&text);
             }
             // Without a connection there is nothing to stay for.
-            Event::Fault { key, args, detail } if shown.is_none() => {
+            Event::Fault { key, args, detail } if self.shown.is_none() => {
                 return Err(fault_text(key, &args, &detail, console));
             }
             Event::Fault { key, args, detail } => {
@@ -67,6 +107,7 @@ pub(super) fn run(args: &LinkArgs, engine: &Handle, inbox: &Inbox, console: &mut
             }
             _ => {}
         }
+        Ok(None)
     }
 }
 

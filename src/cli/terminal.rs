@@ -23,7 +23,7 @@ fn drop_typed() {
 fn drop_typed() {}
 
 /// Waits for a line as long as `is_open` holds.
-pub(super) fn wait_for_line(is_open: impl Fn() -> bool) -> Option<String> {
+pub(super) fn wait_for_line(mut is_open: impl FnMut() -> bool) -> Option<String> {
     while is_open() {
         if has_input() {
             let mut line = String::new();
