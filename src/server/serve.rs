@@ -48,12 +48,17 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
     }
     raise_file_limit();
     let clock = system_clock();
+    let tcp = TcpListener::bind(options.listen).await.map_err(|error| format!("{}: {error}", options.listen))?;
+    let address = tcp.local_addr().map_err(|error| error.to_string())?;
     let ledger = ledger::open(&options.database.database).await.map_err(|error| error.to_string())?;
     let connections = Arc::new(Connections::default());
     let bus = bus::join(&options.bus, Arc::clone(&connections) as Arc<dyn bus::Listener>)
         .await
         .map_err(|error| error.to_string())?;
-    let replica = unique();
+    // This address is this process's alone on this computer: whoever had it before has ended, however short ago.
+    let place = format!("{}/{address}/", host_name());
+    ledger.succeed(&place).await.map_err(|error| error.to_string())?;
+    let replica = format!("{place}{}", unique());
     let alive =
         keep_alive(options, Arc::clone(&ledger), Arc::clone(&connections), Arc::clone(&clock), replica.clone()).await?;
     let calls = Arc::new(Calls {
@@ -66,8 +71,6 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
         wait: options.wait(),
     });
     let provider = provider(options, Arc::clone(&clock)).await?;
-    let tcp = TcpListener::bind(options.listen).await.map_err(|error| format!("{}: {error}", options.listen))?;
-    let address = tcp.local_addr().map_err(|error| error.to_string())?;
     let tls = match (&options.tls_cert, &options.tls_key) {
         (Some(certificate), Some(key)) => Some(acceptor(certificate, key)?),
         (Some(_) | None, _) => None,
@@ -184,6 +187,14 @@ async fn keep_alive(
             }
         }
     })))
+}
+
+/// This computer's name among those that share a database.
+fn host_name() -> String {
+    #[cfg(unix)]
+    return rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    return std::env::var("COMPUTERNAME").unwrap_or_default();
 }
 
 fn secret(variable: &str) -> Result<Vec<u8>, String> {

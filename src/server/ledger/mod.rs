@@ -82,6 +82,28 @@ pub struct NewTurn {
     pub now: UnixMs,
 }
 
+/// Where a turn goes.
+enum Place<'turn> {
+    /// Into a thread that is there.
+    Known(&'turn str),
+    /// Into a new one that begins with it.
+    New,
+    /// Into a new one that begins with what stands before another turn of a thread.
+    Branch { parent: &'turn str, before: &'turn str },
+}
+
+impl NewTurn {
+    fn place(&self) -> Result<Place<'_>, LedgerError> {
+        match (self.thread.as_deref(), self.before_turn.as_deref()) {
+            (Some(thread), None) => Ok(Place::Known(thread)),
+            (None, None) => Ok(Place::New),
+            (Some(parent), Some(before)) => Ok(Place::Branch { parent, before }),
+            // A turn of no thread.
+            (None, Some(_)) => Err(LedgerError::NotFound),
+        }
+    }
+}
+
 /// A run that begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStart {
@@ -248,6 +270,10 @@ pub trait Ledger: Send + Sync {
     /// Says that this process lives, and ends what processes left behind that have not said so since `dead_before`:
     /// calls without a result become `unknown` (`SERVER_RESTARTED`), runs `interrupted`. Gives how many calls.
     fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, dead_before: UnixMs) -> Answer<'a, u64>;
+
+    /// A process begins at a place where there is one at a time: those whose names begin with the place are gone, and the
+    /// next `keep_alive` ends what they left behind.
+    fn succeed<'a>(&'a self, place: &'a str) -> Answer<'a, ()>;
 }
 
 /// Opens the ledger at an address: `sqlite:PATH` or `postgres://…`.

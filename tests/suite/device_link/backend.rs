@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "they are processes of their own")]
 
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,6 +23,11 @@ pub(crate) struct Backends {
 impl Backends {
     /// Starts both; `None` where they are not installed. The project's test script installs them, so there it is a fault.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// The same with a certificate for PostgreSQL and its key, as PEM.
+    pub(crate) fn start_with(certificate: Option<(&str, &str)>) -> Option<Self> {
         let (Some(programs), Some(nats_server)) = (postgres_programs(), nats_server()) else {
             assert!(std::env::var_os("CI").is_none(), "postgresql and nats-server are missing");
             return None;
@@ -48,9 +53,24 @@ impl Backends {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        if let Some((chain, key)) = certificate {
+            for (name, text) in [("server.crt", chain), ("server.key", key)] {
+                let path = data.join(name);
+                std::fs::write(&path, text).unwrap();
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+                if let Some((user, group)) = own {
+                    chown(&path, Some(user), Some(group)).unwrap();
+                }
+            }
+            // Nobody comes in without it.
+            let rules = "hostssl all all 127.0.0.1/32 trust\n";
+            std::fs::write(data.join("pg_hba.conf"), rules).unwrap();
+        }
         let port = free_port().to_string();
+        let is_encrypted = if certificate.is_some() { "ssl=on" } else { "ssl=off" };
         let postgres = as_owner(&programs.join("postgres"))
-            .args(["-h", "127.0.0.1", "-p", &port, "-c", "unix_socket_directories=", "-c", "fsync=off", "-D"])
+            .args(["-h", "127.0.0.1", "-p", &port, "-c", "unix_socket_directories=", "-c", "fsync=off"])
+            .args(["-c", is_encrypted, "-D"])
             .arg(&data)
             .stderr(Stdio::null())
             .spawn()

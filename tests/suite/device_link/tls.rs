@@ -3,19 +3,24 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::CertificateDer;
 use serde_json::{Value, json};
 use tokio_tungstenite::Connector;
 use tokio_tungstenite::tungstenite::Message;
 
+use super::backend::Backends;
+use super::client::PATIENCE;
 use super::operator::Operator;
 
-#[tokio::test]
-async fn with_a_certificate_everything_goes_over_tls() {
+/// An authority of the test's own, and what it vouches for on this machine.
+fn certified() -> (Certificate, Certificate, KeyPair) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority_params = CertificateParams::new(Vec::new()).unwrap();
     authority_params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -23,7 +28,42 @@ async fn with_a_certificate_everything_goes_over_tls() {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &Issuer::from_params(&authority_params, &authority_key)).unwrap();
+    (authority, certificate, key)
+}
 
+/// `sslmode=require` encrypts, and only to whom an authority vouches for.
+#[test]
+fn postgresql_is_reached_over_tls_that_is_verified() {
+    let (authority, certificate, key) = certified();
+    let Some(backends) = Backends::start_with(Some((&certificate.pem(), &key.serialize_pem()))) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let trusted = folder.path().join("ca.pem");
+    std::fs::write(&trusted, authority.pem()).unwrap();
+    let asked = |mode: &str, trust: Option<&Path>| {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_nod-server"));
+            command.args(["token", "list", "--database", &format!("{}?sslmode={mode}", backends.database)]);
+            command.envs(trust.map(|path| ("SSL_CERT_FILE", path)));
+            let output = command.output().unwrap();
+            let words = String::from_utf8(output.stderr).unwrap();
+            // PostgreSQL takes connections before it takes questions.
+            if !words.contains("starting up") || Instant::now() > until {
+                return (output.status.success(), words);
+            }
+        }
+    };
+    assert_eq!(asked("require", Some(&trusted)), (true, String::new()));
+    let (is_done, words) = asked("require", None);
+    assert!(!is_done && words.contains("certificate"), "{words}");
+    // The control: this database lets nobody in who does not encrypt.
+    let (is_done, words) = asked("disable", Some(&trusted));
+    assert!(!is_done && words.contains("no encryption"), "{words}");
+}
+
+#[tokio::test]
+async fn with_a_certificate_everything_goes_over_tls() {
+    let (authority, certificate, key) = certified();
     let folder = tempfile::tempdir().unwrap();
     let (chain, private) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
     std::fs::write(&chain, certificate.pem()).unwrap();

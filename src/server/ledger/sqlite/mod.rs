@@ -5,6 +5,9 @@
     reason = "the server's ledger is one of the two rooms that open databases and start a thread for them"
 )]
 
+mod call;
+mod thread;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,13 +15,14 @@ use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, par
 use tokio::sync::{mpsc, oneshot};
 
 use crate::ir::{Message, UnixMs};
-use crate::link::thread::{CallStatus, CallView, ExecutionView, Prepared, RunStatus, ThreadRow, ThreadView, TurnView};
-use crate::link::wire::CallError;
+use crate::link::thread::{CallStatus, CallView, Prepared, RunStatus, ThreadRow, ThreadView, TurnView};
 
 use super::{
-    Answer, Begun, Ended, FINAL, Known, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunStart,
-    TokenRow, broken, call_status, from_json, judge, newer, run_status, title_of, to_json, with_new_ids,
+    Answer, Begun, FINAL, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunStart, TokenRow, broken,
+    newer, run_status, with_new_ids,
 };
+use call::{attempt, bury, call_view, record};
+use thread::{append, messages, prepare, thread_row};
 
 /// Changes that may wait in front of the thread.
 const QUEUE_JOBS: usize = 1024;
@@ -99,7 +103,7 @@ fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
         return Err(newer());
     }
     if found == 0 {
-        transaction.execute_batch(include_str!("schema.sql"))?;
+        transaction.execute_batch(include_str!("../schema.sql"))?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     Ok(transaction.commit()?)
@@ -149,264 +153,6 @@ fn at(row: &Row<'_>, column: &str) -> rusqlite::Result<UnixMs> {
 
 fn at_if_any(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<UnixMs>> {
     Ok(row.get::<_, Option<i64>>(column)?.map(UnixMs))
-}
-
-fn ended(row: &Row<'_>) -> Result<Ended, LedgerError> {
-    let output: Option<String> = row.get("output")?;
-    let code: Option<String> = row.get("error_code")?;
-    let message: Option<String> = row.get("error_message")?;
-    Ok(Ended {
-        status: call_status(&row.get::<_, String>("status")?)?,
-        output: output.as_deref().map(from_json).transpose()?,
-        error: code.map(|code| CallError { code, message: message.unwrap_or_default() }),
-    })
-}
-
-fn call_view(connection: &Connection, row: &Row<'_>) -> Result<CallView, LedgerError> {
-    let tool_call_id: String = row.get("id")?;
-    let Ended { status, output, error } = ended(row)?;
-    let mut statement = connection.prepare_cached(
-        "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution WHERE call = ?1 \
-         ORDER BY attempt_no",
-    )?;
-    let executions = statement
-        .query_and_then([&tool_call_id], |row| {
-            Ok(ExecutionView {
-                attempt_no: row.get("attempt_no")?,
-                status: call_status(&row.get::<_, String>("status")?)?,
-                connection_id: row.get("connection")?,
-                started_at: at(row, "started_at")?,
-                ended_at: at_if_any(row, "ended_at")?,
-            })
-        })?
-        .collect::<Result<_, LedgerError>>()?;
-    Ok(CallView {
-        tool_call_id,
-        status,
-        tool_name: row.get("tool")?,
-        arguments: from_json(&row.get::<_, String>("arguments")?)?,
-        output,
-        error,
-        executions,
-    })
-}
-
-fn thread_row(row: &Row<'_>) -> rusqlite::Result<ThreadRow> {
-    Ok(ThreadRow {
-        thread_id: row.get("id")?,
-        title: row.get("title")?,
-        parent_thread_id: row.get("parent")?,
-        created_at: at(row, "created_at")?,
-        updated_at: at(row, "updated_at")?,
-    })
-}
-
-/// Writes a message at the end of a thread.
-fn append(connection: &Connection, thread: &str, run: &str, message: &Message) -> Result<(), LedgerError> {
-    connection
-        .prepare_cached(
-            "INSERT INTO message (thread, place, run, body) \
-             SELECT ?1, coalesce(max(place), 0) + 1, ?2, ?3 FROM message WHERE thread = ?1",
-        )?
-        .execute(params![thread, run, to_json(message)?])?;
-    for call in message.calls() {
-        connection
-            .prepare_cached("INSERT INTO model_call (thread, id) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-            .execute([thread, call.id.as_str()])?;
-    }
-    Ok(())
-}
-
-/// What was said in a thread with the run in which it was said, oldest first.
-fn messages(connection: &Connection, thread: &str) -> Result<Vec<(String, Message)>, LedgerError> {
-    connection
-        .prepare_cached("SELECT run, body FROM message WHERE thread = ?1 ORDER BY place")?
-        .query_and_then([thread], |row| Ok((row.get(0)?, from_json(&row.get::<_, String>(1)?)?)))?
-        .collect()
-}
-
-/// The thread that a turn belongs to, made if it is new.
-fn thread_of(connection: &Connection, turn: &NewTurn) -> Result<String, LedgerError> {
-    let is_own = |thread: &str| {
-        connection
-            .prepare_cached("SELECT 1 FROM thread WHERE id = ?1 AND owner = ?2")?
-            .exists([thread, turn.user.as_str()])
-    };
-    if let Some(thread) = &turn.thread
-        && !is_own(thread)?
-    {
-        return Err(LedgerError::NotFound);
-    }
-    match (&turn.thread, &turn.before_turn) {
-        (Some(thread), None) => return Ok(thread.clone()),
-        (None, Some(_)) => return Err(LedgerError::NotFound),
-        (None, None) | (Some(_), Some(_)) => {}
-    }
-    let is_new = connection
-        .prepare_cached(
-            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5) \
-             ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![turn.new_thread_id, turn.user, title_of(&turn.input.content), turn.thread, turn.now.0])?;
-    if is_new == 0 {
-        return Err(LedgerError::NotFound);
-    }
-    if let (Some(parent), Some(before)) = (&turn.thread, &turn.before_turn) {
-        copy_before(connection, parent, before, &turn.new_thread_id)?;
-    }
-    Ok(turn.new_thread_id.clone())
-}
-
-/// Copies what stands before a turn of one thread into another.
-fn copy_before(connection: &Connection, from: &str, turn: &str, to: &str) -> Result<(), LedgerError> {
-    let first: Option<i64> = connection
-        .prepare_cached(
-            "SELECT min(message.place) FROM run JOIN message ON message.run = run.id AND message.thread = run.thread \
-             WHERE run.turn = ?1 AND run.thread = ?2",
-        )?
-        .query_row([turn, from], |row| row.get(0))?;
-    let first = first.ok_or(LedgerError::NotFound)?;
-    connection
-        .prepare_cached(
-            "INSERT INTO message (thread, place, run, body) \
-             SELECT ?1, place, run, body FROM message WHERE thread = ?2 AND place < ?3",
-        )?
-        .execute(params![to, from, first])?;
-    connection
-        .prepare_cached("INSERT INTO model_call (thread, id) SELECT ?1, id FROM model_call WHERE thread = ?2")?
-        .execute([to, from])?;
-    Ok(())
-}
-
-fn prepare(connection: &Connection, turn: &NewTurn) -> Result<Prepared, LedgerError> {
-    let thread_id = thread_of(connection, turn)?;
-    let is_new = connection
-        .prepare_cached(
-            "INSERT INTO run (id, turn, thread, place, owner, device, status, created_at) \
-             SELECT ?1, ?2, ?3, coalesce(max(place), 0) + 1, ?4, ?5, 'prepared', ?6 FROM run WHERE thread = ?3 \
-             ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![turn.run_id, turn.turn_id, thread_id, turn.user, turn.device_id, turn.now.0])?;
-    if is_new == 0 {
-        return Err(LedgerError::NotFound);
-    }
-    append(connection, &thread_id, &turn.run_id, &turn.input)?;
-    connection
-        .prepare_cached("UPDATE thread SET updated_at = ?2 WHERE id = ?1")?
-        .execute(params![thread_id, turn.now.0])?;
-    Ok(Prepared { thread_id, turn_id: turn.turn_id.clone(), run_id: turn.run_id.clone() })
-}
-
-fn attempt(connection: &Connection, new: &NewAttempt) -> Result<Begun, LedgerError> {
-    let known = connection
-        .prepare_cached(
-            "SELECT *, (SELECT count(*) FROM tool_execution WHERE call = tool_call.id) AS attempts \
-             FROM tool_call WHERE id = ?1",
-        )?
-        .query_and_then([&new.tool_call_id], |row| {
-            Ok::<_, LedgerError>(Known {
-                arguments_hash: row.get("arguments_hash")?,
-                user: row.get("owner")?,
-                device_id: row.get("device")?,
-                ended: ended(row)?,
-                attempts: row.get("attempts")?,
-            })
-        })?
-        .next()
-        .transpose()?;
-    let is_new = known.is_none();
-    let begun = judge(new, known);
-    let Begun::Dispatch { attempt_no } = begun else { return Ok(begun) };
-    if is_new {
-        connection
-            .prepare_cached(
-                "INSERT INTO tool_call (id, owner, device, thread, run, tool, arguments, arguments_hash, status, \
-                 replica, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'dispatched', ?9, ?10, ?10)",
-            )?
-            .execute(params![
-                new.tool_call_id,
-                new.user,
-                new.device_id,
-                new.thread_id,
-                new.run_id,
-                new.tool_name,
-                to_json(&new.arguments)?,
-                new.arguments_hash,
-                new.replica,
-                new.now.0
-            ])?;
-    } else {
-        connection
-            .prepare_cached("UPDATE tool_call SET status = 'dispatched', replica = ?2, updated_at = ?3 WHERE id = ?1")?
-            .execute(params![new.tool_call_id, new.replica, new.now.0])?;
-    }
-    connection
-        .prepare_cached(
-            "INSERT INTO tool_execution (id, call, attempt_no, status, connection, started_at) \
-             VALUES (?1, ?2, ?3, 'dispatched', ?4, ?5)",
-        )?
-        .execute(params![new.execution_id, new.tool_call_id, attempt_no, new.connection_id, new.now.0])?;
-    Ok(begun)
-}
-
-fn record(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
-    let status: Option<String> = connection
-        .prepare_cached(
-            "SELECT tool_call.status FROM tool_call JOIN tool_execution ON tool_execution.call = tool_call.id \
-             WHERE tool_call.id = ?1 AND owner = ?2 AND device = ?3 AND tool_execution.id = ?4",
-        )?
-        .query_row([&result.tool_call_id, &result.user, &result.device_id, &result.execution_id], |row| row.get(0))
-        .optional()?;
-    let Some(status) = status else { return Ok(Recorded::NotKnown) };
-    if call_status(&status)?.is_final() {
-        return Ok(Recorded::AlreadyFinal);
-    }
-    let Ended { status, output, error } = &result.ended;
-    connection
-        .prepare_cached(
-            "UPDATE tool_call SET status = ?2, output = ?3, error_code = ?4, error_message = ?5, updated_at = ?6 \
-             WHERE id = ?1",
-        )?
-        .execute(params![
-            result.tool_call_id,
-            status.as_str(),
-            output.as_ref().map(to_json).transpose()?,
-            error.as_ref().map(|error| error.code.as_str()),
-            error.as_ref().map(|error| error.message.as_str()),
-            result.now.0
-        ])?;
-    connection
-        .prepare_cached(
-            "UPDATE tool_execution SET status = ?3, ended_at = ?4 \
-             WHERE call = ?2 AND (id = ?1 OR status = 'dispatched')",
-        )?
-        .execute(params![result.execution_id, result.tool_call_id, status.as_str(), result.now.0])?;
-    Ok(Recorded::Written)
-}
-
-/// Dispatches without a result become `unknown`, runs under way `interrupted`.
-fn bury(connection: &Connection, now: UnixMs, dead_before: UnixMs) -> Result<u64, LedgerError> {
-    const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= ?2)";
-    connection
-        .prepare_cached(&format!(
-            "UPDATE tool_execution SET status = 'unknown', ended_at = ?1 WHERE status = 'dispatched' AND call IN \
-             (SELECT id FROM tool_call WHERE status IN ('created', 'dispatched') AND {DEAD})"
-        ))?
-        .execute([now.0, dead_before.0])?;
-    let calls = connection
-        .prepare_cached(&format!(
-            "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
-             error_message = 'The server ended before the result came.', updated_at = ?1 \
-             WHERE status IN ('created', 'dispatched') AND {DEAD}"
-        ))?
-        .execute([now.0, dead_before.0])?;
-    connection
-        .prepare_cached(&format!(
-            "UPDATE run SET status = 'interrupted', ended_at = ?1 WHERE status = 'running' AND {DEAD}"
-        ))?
-        .execute([now.0, dead_before.0])?;
-    connection.prepare_cached("DELETE FROM replica WHERE seen_at < ?1")?.execute([dead_before.0])?;
-    Ok(u64::try_from(calls).unwrap_or(u64::MAX))
 }
 
 impl Ledger for SqliteLedger {
@@ -635,6 +381,14 @@ impl Ledger for SqliteLedger {
                 .prepare_cached("SELECT device FROM tool_call WHERE id = ?1 AND owner = ?2")?
                 .query_row([call, user], |row| row.get(0))
                 .optional()?)
+        })
+    }
+
+    fn succeed<'a>(&'a self, place: &'a str) -> Answer<'a, ()> {
+        let place = place.to_owned();
+        self.run(move |connection| {
+            connection.execute("DELETE FROM replica WHERE substr(id, 1, length(?1)) = ?1", [place])?;
+            Ok(())
         })
     }
 

@@ -1,19 +1,25 @@
 //! The ledger in PostgreSQL, shared by any number of server processes. A thread's or a call's row is locked before what
 //! hangs on it is decided, so that two processes never number or dispatch against each other.
 
+mod call;
+mod thread;
+mod tls;
+
 use std::str::FromStr as _;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Transaction};
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls, Row};
 
 use crate::ir::{Message, UnixMs};
-use crate::link::thread::{CallStatus, CallView, ExecutionView, Prepared, RunStatus, ThreadRow, ThreadView, TurnView};
-use crate::link::wire::CallError;
+use crate::link::thread::{CallStatus, CallView, Prepared, RunStatus, ThreadRow, ThreadView, TurnView};
 
 use super::{
-    Answer, Begun, Ended, FINAL, Known, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunStart,
-    TokenRow, broken, call_status, from_json, judge, newer, run_status, title_of, to_json, with_new_ids,
+    Answer, Begun, Ended, FINAL, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunStart, TokenRow,
+    broken, call_status, judge, newer, run_status, to_json, with_new_ids,
 };
+use call::{bury, call_view, known};
+use thread::{append, messages, thread_of, thread_row};
 
 /// Connections that one process holds at most.
 const POOL_CONNECTIONS: usize = 16;
@@ -31,7 +37,13 @@ impl PostgresLedger {
     /// Connects, and makes the tables if they are not there.
     pub(super) async fn open(address: &str) -> Result<Self, LedgerError> {
         let config = Config::from_str(address)?;
-        let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        // Encrypted where the address says `sslmode=require`, and then to whom the certificate names alone.
+        let manager = if config.get_ssl_mode() == SslMode::Require {
+            Manager::from_config(config, tls::Tls::of_system()?, recycling)
+        } else {
+            Manager::from_config(config, NoTls, recycling)
+        };
         let pool = Pool::builder(manager).max_size(POOL_CONNECTIONS).build().map_err(broken)?;
         let ledger = Self { pool };
         ledger.migrate().await?;
@@ -47,7 +59,7 @@ impl PostgresLedger {
             transaction.query_opt("SELECT format FROM nod_format", &[]).await?.map(|row| row.get(0));
         match found {
             None => {
-                transaction.batch_execute(include_str!("schema.sql")).await?;
+                transaction.batch_execute(include_str!("../schema.sql")).await?;
                 transaction.execute("INSERT INTO nod_format VALUES ($1)", &[&FORMAT]).await?;
             }
             Some(format) if format > FORMAT => {
@@ -75,147 +87,6 @@ fn at(row: &Row, column: &str) -> Result<UnixMs, LedgerError> {
 
 fn at_if_any(row: &Row, column: &str) -> Result<Option<UnixMs>, LedgerError> {
     Ok(row.try_get::<_, Option<i64>>(column)?.map(UnixMs))
-}
-
-fn number(row: &Row, column: &str) -> Result<u32, LedgerError> {
-    u32::try_from(row.try_get::<_, i64>(column)?).map_err(broken)
-}
-
-fn ended(row: &Row) -> Result<Ended, LedgerError> {
-    let output: Option<&str> = row.try_get("output")?;
-    let code: Option<String> = row.try_get("error_code")?;
-    let message: Option<String> = row.try_get("error_message")?;
-    Ok(Ended {
-        status: call_status(row.try_get("status")?)?,
-        output: output.map(from_json).transpose()?,
-        error: code.map(|code| CallError { code, message: message.unwrap_or_default() }),
-    })
-}
-
-fn thread_row(row: &Row) -> Result<ThreadRow, LedgerError> {
-    Ok(ThreadRow {
-        thread_id: row.try_get("id")?,
-        title: row.try_get("title")?,
-        parent_thread_id: row.try_get("parent")?,
-        created_at: at(row, "created_at")?,
-        updated_at: at(row, "updated_at")?,
-    })
-}
-
-async fn call_view(transaction: &Transaction<'_>, row: &Row) -> Result<CallView, LedgerError> {
-    let tool_call_id: String = row.try_get("id")?;
-    let Ended { status, output, error } = ended(row)?;
-    let statement = transaction
-        .prepare_cached(
-            "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution WHERE call = $1 \
-             ORDER BY attempt_no",
-        )
-        .await?;
-    let executions = transaction.query(&statement, &[&tool_call_id]).await?;
-    let executions = executions.iter().map(|row| {
-        Ok(ExecutionView {
-            attempt_no: number(row, "attempt_no")?,
-            status: call_status(row.try_get("status")?)?,
-            connection_id: row.try_get("connection")?,
-            started_at: at(row, "started_at")?,
-            ended_at: at_if_any(row, "ended_at")?,
-        })
-    });
-    Ok(CallView {
-        tool_name: row.try_get("tool")?,
-        arguments: from_json(row.try_get("arguments")?)?,
-        executions: executions.collect::<Result<_, LedgerError>>()?,
-        tool_call_id,
-        status,
-        output,
-        error,
-    })
-}
-
-/// Holds a thread's row; false when it is not this user's.
-async fn lock_thread(transaction: &Transaction<'_>, thread: &str, user: &str) -> Result<bool, LedgerError> {
-    let row = transaction
-        .query_opt("SELECT 1 FROM thread WHERE id = $1 AND owner = $2 FOR UPDATE", &[&thread, &user])
-        .await?;
-    Ok(row.is_some())
-}
-
-/// Writes a message at the end of a thread whose row is held.
-async fn append(transaction: &Transaction<'_>, thread: &str, run: &str, message: &Message) -> Result<(), LedgerError> {
-    transaction
-        .execute(
-            "INSERT INTO message (thread, place, run, body) \
-             SELECT $1, coalesce(max(place), 0) + 1, $2, $3 FROM message WHERE thread = $1",
-            &[&thread, &run, &to_json(message)?],
-        )
-        .await?;
-    for call in message.calls() {
-        transaction
-            .execute(
-                "INSERT INTO model_call (thread, id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-                &[&thread, &call.id.as_str()],
-            )
-            .await?;
-    }
-    Ok(())
-}
-
-/// What was said in a thread with the run in which it was said, oldest first.
-async fn messages(transaction: &Transaction<'_>, thread: &str) -> Result<Vec<(String, Message)>, LedgerError> {
-    let rows = transaction.query("SELECT run, body FROM message WHERE thread = $1 ORDER BY place", &[&thread]).await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, from_json(row.try_get(1)?)?))).collect()
-}
-
-/// The thread that a turn belongs to, held; made if it is new.
-async fn thread_of(transaction: &Transaction<'_>, turn: &NewTurn) -> Result<String, LedgerError> {
-    if let Some(thread) = &turn.thread
-        && !lock_thread(transaction, thread, &turn.user).await?
-    {
-        return Err(LedgerError::NotFound);
-    }
-    match (&turn.thread, &turn.before_turn) {
-        (Some(thread), None) => return Ok(thread.clone()),
-        (None, Some(_)) => return Err(LedgerError::NotFound),
-        (None, None) | (Some(_), Some(_)) => {}
-    }
-    let is_new = transaction
-        .execute(
-            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5) \
-             ON CONFLICT DO NOTHING",
-            &[&turn.new_thread_id, &turn.user, &title_of(&turn.input.content), &turn.thread, &turn.now.0],
-        )
-        .await?;
-    if is_new == 0 {
-        return Err(LedgerError::NotFound);
-    }
-    if let (Some(parent), Some(before)) = (&turn.thread, &turn.before_turn) {
-        copy_before(transaction, parent, before, &turn.new_thread_id).await?;
-    }
-    Ok(turn.new_thread_id.clone())
-}
-
-/// Copies what stands before a turn of one thread into another.
-async fn copy_before(transaction: &Transaction<'_>, from: &str, turn: &str, to: &str) -> Result<(), LedgerError> {
-    let first: Option<i64> = transaction
-        .query_one(
-            "SELECT min(message.place) FROM run JOIN message ON message.run = run.id AND message.thread = run.thread \
-             WHERE run.turn = $1 AND run.thread = $2",
-            &[&turn, &from],
-        )
-        .await?
-        .try_get(0)?;
-    let first = first.ok_or(LedgerError::NotFound)?;
-    transaction
-        .execute(
-            "INSERT INTO message (thread, place, run, body) \
-             SELECT $1, place, run, body FROM message WHERE thread = $2 AND place < $3",
-            &[&to, &from, &first],
-        )
-        .await?;
-    transaction
-        .execute("INSERT INTO model_call (thread, id) SELECT $1, id FROM model_call WHERE thread = $2", &[&to, &from])
-        .await?;
-    Ok(())
 }
 
 impl Ledger for PostgresLedger {
@@ -603,9 +474,18 @@ impl Ledger for PostgresLedger {
         })
     }
 
+    fn succeed<'a>(&'a self, place: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move {
+            let connection = self.connection().await?;
+            connection
+                .execute("DELETE FROM replica WHERE substr(id, 1, length($1::text)) = $1::text", &[&place])
+                .await?;
+            Ok(())
+        })
+    }
+
     fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, dead_before: UnixMs) -> Answer<'a, u64> {
         Box::pin(async move {
-            const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= $2)";
             let mut connection = self.connection().await?;
             connection
                 .execute(
@@ -615,54 +495,10 @@ impl Ledger for PostgresLedger {
                 )
                 .await?;
             let transaction = connection.transaction().await?;
-            transaction
-                .execute(
-                    &format!(
-                        "UPDATE tool_execution SET status = 'unknown', ended_at = $1 WHERE status = 'dispatched' \
-                         AND call IN (SELECT id FROM tool_call WHERE status IN ('created', 'dispatched') AND {DEAD})"
-                    ),
-                    &[&now.0, &dead_before.0],
-                )
-                .await?;
-            let calls = transaction
-                .execute(
-                    &format!(
-                        "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
-                         error_message = 'The server ended before the result came.', updated_at = $1 \
-                         WHERE status IN ('created', 'dispatched') AND {DEAD}"
-                    ),
-                    &[&now.0, &dead_before.0],
-                )
-                .await?;
-            transaction
-                .execute(
-                    &format!(
-                        "UPDATE run SET status = 'interrupted', ended_at = $1 WHERE status = 'running' AND {DEAD}"
-                    ),
-                    &[&now.0, &dead_before.0],
-                )
-                .await?;
+            let calls = bury(&transaction, now, dead_before).await?;
             transaction.execute("DELETE FROM replica WHERE seen_at < $1", &[&dead_before.0]).await?;
             transaction.commit().await?;
             Ok(calls)
         })
     }
-}
-
-/// What is known of a call, its row held.
-async fn known(transaction: &Transaction<'_>, tool_call_id: &str) -> Result<Known, LedgerError> {
-    let row = transaction
-        .query_one(
-            "SELECT *, (SELECT count(*) FROM tool_execution WHERE call = tool_call.id) AS attempts \
-             FROM tool_call WHERE id = $1 FOR UPDATE",
-            &[&tool_call_id],
-        )
-        .await?;
-    Ok(Known {
-        arguments_hash: row.try_get("arguments_hash")?,
-        user: row.try_get("owner")?,
-        device_id: row.try_get("device")?,
-        ended: ended(&row)?,
-        attempts: number(&row, "attempts")?,
-    })
 }

@@ -1,0 +1,105 @@
+//! Calls and their dispatches.
+
+use deadpool_postgres::Transaction;
+use tokio_postgres::Row;
+
+use crate::ir::UnixMs;
+use crate::link::thread::{CallView, ExecutionView};
+use crate::link::wire::CallError;
+
+use super::super::{Ended, Known, LedgerError, broken, call_status, from_json};
+use super::{at, at_if_any};
+
+fn number(row: &Row, column: &str) -> Result<u32, LedgerError> {
+    u32::try_from(row.try_get::<_, i64>(column)?).map_err(broken)
+}
+
+fn ended(row: &Row) -> Result<Ended, LedgerError> {
+    let output: Option<&str> = row.try_get("output")?;
+    let code: Option<String> = row.try_get("error_code")?;
+    let message: Option<String> = row.try_get("error_message")?;
+    Ok(Ended {
+        status: call_status(row.try_get("status")?)?,
+        output: output.map(from_json).transpose()?,
+        error: code.map(|code| CallError { code, message: message.unwrap_or_default() }),
+    })
+}
+
+pub(super) async fn call_view(transaction: &Transaction<'_>, row: &Row) -> Result<CallView, LedgerError> {
+    let tool_call_id: String = row.try_get("id")?;
+    let Ended { status, output, error } = ended(row)?;
+    let statement = transaction
+        .prepare_cached(
+            "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution WHERE call = $1 \
+             ORDER BY attempt_no",
+        )
+        .await?;
+    let executions = transaction.query(&statement, &[&tool_call_id]).await?;
+    let executions = executions.iter().map(|row| {
+        Ok(ExecutionView {
+            attempt_no: number(row, "attempt_no")?,
+            status: call_status(row.try_get("status")?)?,
+            connection_id: row.try_get("connection")?,
+            started_at: at(row, "started_at")?,
+            ended_at: at_if_any(row, "ended_at")?,
+        })
+    });
+    Ok(CallView {
+        tool_name: row.try_get("tool")?,
+        arguments: from_json(row.try_get("arguments")?)?,
+        executions: executions.collect::<Result<_, LedgerError>>()?,
+        tool_call_id,
+        status,
+        output,
+        error,
+    })
+}
+
+/// What is known of a call, its row held.
+pub(super) async fn known(transaction: &Transaction<'_>, tool_call_id: &str) -> Result<Known, LedgerError> {
+    let row = transaction
+        .query_one(
+            "SELECT *, (SELECT count(*) FROM tool_execution WHERE call = tool_call.id) AS attempts \
+             FROM tool_call WHERE id = $1 FOR UPDATE",
+            &[&tool_call_id],
+        )
+        .await?;
+    Ok(Known {
+        arguments_hash: row.try_get("arguments_hash")?,
+        user: row.try_get("owner")?,
+        device_id: row.try_get("device")?,
+        ended: ended(&row)?,
+        attempts: number(&row, "attempts")?,
+    })
+}
+
+/// Dispatches without a result become `unknown`, runs under way `interrupted`. Gives how many calls.
+pub(super) async fn bury(transaction: &Transaction<'_>, now: UnixMs, dead_before: UnixMs) -> Result<u64, LedgerError> {
+    const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= $2)";
+    transaction
+        .execute(
+            &format!(
+                "UPDATE tool_execution SET status = 'unknown', ended_at = $1 WHERE status = 'dispatched' \
+                 AND call IN (SELECT id FROM tool_call WHERE status IN ('created', 'dispatched') AND {DEAD})"
+            ),
+            &[&now.0, &dead_before.0],
+        )
+        .await?;
+    let calls = transaction
+        .execute(
+            &format!(
+                "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
+                 error_message = 'The server ended before the result came.', updated_at = $1 \
+                 WHERE status IN ('created', 'dispatched') AND {DEAD}"
+            ),
+            &[&now.0, &dead_before.0],
+        )
+        .await?;
+    transaction
+        .execute(
+            &format!("UPDATE run SET status = 'interrupted', ended_at = $1 WHERE status = 'running' AND {DEAD}"),
+            &[&now.0, &dead_before.0],
+        )
+        .await?;
+    Ok(calls)
+}
