@@ -23,7 +23,6 @@ macro_rules! on_both {
 }
 
 mod backend;
-mod both;
 mod call;
 mod client;
 mod connection;

@@ -121,6 +121,7 @@ async fn refusals_before_the_question_reach_the_model(operator: Operator) {
         (".env.none", "SENSITIVE_PATH_DENIED"),
         (".git/config", "SENSITIVE_PATH_DENIED"),
         (".git/none", "SENSITIVE_PATH_DENIED"),
+        ("src/.env", "SENSITIVE_PATH_DENIED"),
         ("none.txt", "PATH_NOT_FOUND"),
     ];
     let calls: Vec<_> = refusals.iter().map(|(path, _)| ("workspace_read_file", json!({"path": path}))).collect();
@@ -156,7 +157,7 @@ async fn a_stop_closes_the_question(operator: Operator) {
     drop(events);
     desktop.call(&id, "cancelled");
     let call = client.call_in(&id, "cancelled").await;
-    assert_eq!(dispatches(&call), 1, "{call}");
+    assert_eq!((dispatches(&call), &call["error"]["code"]), (1, &json!("CANCELLED_BY_SERVER")), "{call}");
     // A late yes does nothing.
     desktop.types("y");
     let answer = client.dev_call(wanted(&desktop, "workspace.list_files", ".", "t:after")).await.unwrap();
@@ -173,11 +174,15 @@ async fn the_server_is_killed_while_the_question_is_open(operator: Operator) {
     let _cut_off = client.dev_call_cut_off(read(&desktop, "README.md", "t:kept"));
     desktop.question("README.md");
     server.kill();
+    // The person hears of it while the question is still open.
+    desktop.state("waiting");
     desktop.types("y");
     desktop.call("t:kept", "succeeded");
     setting.computer.keeps("the harvest is in");
     let server = setting.serve_at(&address);
     let client = server.client(&setting.token);
+    // From its first moment on: nothing waits for another process to be taken for dead.
+    assert!(server.log().contains("they are unknown until reported calls=1"), "{}", server.log());
     desktop.state("connected");
     let call = client.call_in("t:kept", "succeeded").await;
     assert!(call["output"].to_string().contains("the harvest is in"), "{call}");
@@ -224,6 +229,9 @@ async fn the_same_call_twice_is_asked_once(operator: Operator) {
     let (first, second) = (first.await.unwrap(), second.await.unwrap());
     assert_eq!((&first["status"], &second["status"]), (&json!("succeeded"), &json!("succeeded")));
     assert_eq!(first["output"], second["output"]);
+    // Once it has ended, it is answered from the ledger.
+    let third = client.dev_call(read(&desktop, "README.md", "t:twice")).await.unwrap();
+    assert_eq!((&third["output"], dispatches(&third)), (&first["output"], 2), "{third}");
     let mut other = read(&desktop, "src/main.rs", "t:twice");
     other["arguments"]["path"] = "src/main.rs".into();
     assert_eq!(client.dev_call(other).await.unwrap()["error"]["code"], "IDEMPOTENCY_CONFLICT");
