@@ -40,6 +40,7 @@ const BY_PROVIDER_CODE: &[(&str, &str)] = &[
     ("key_missing", "error-key-missing"),
     ("key_for_other_address", "error-key-elsewhere"),
     ("no_vision", "error-no-vision"),
+    ("server_away", "error-server-away"),
     ("server_lost", "error-server-lost"),
     ("server_interrupted", "error-server-interrupted"),
     ("server_run", "error-server-run"),

@@ -2,6 +2,7 @@
 //! server's; nothing of it is kept here but what the person typed and did not send. The mapping is `link::conversation`'s.
 
 mod server;
+mod settle;
 mod turn;
 
 use std::collections::{HashMap, VecDeque};

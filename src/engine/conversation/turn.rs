@@ -1,31 +1,24 @@
-//! One turn of a conversation on a server: begun, read as it comes, and looked up again where the connection broke. A run
-//! has a name of this computer's own making, so that it can be told whether the server took it, and nothing is said twice.
+//! One turn of a conversation on a server: begun, and read as it comes; what becomes of one whose stream broke is `settle`'s. A
+//! run has a name of this computer's own making, so that it can be told whether the server took it, and nothing is said twice.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::ir::{Error, ErrorCode, LinkProblem, MessageId, State};
 use crate::link::agui;
 use crate::link::conversation::{Conversation, Place, place_at, place_of};
-use crate::link::thread::{RunStatus, ThreadView};
 use crate::port::{Event, TurnOutcome};
 use crate::provider::framing::{LineTooLong, Sse};
 use crate::provider::http::Reply;
 
 use super::super::fault::Fault;
 use super::server::Server;
+use super::settle::has_run;
 use super::{Conversations, Loaded, Open, fault, wanted};
 
 /// The longest answer, in bytes of its stream.
 const ANSWER_BYTES: usize = 64 << 20;
-/// Waits before a server is asked again how a turn ended, in milliseconds. With the time-outs this is some minutes.
-const ASK_AGAIN_MS: [u64; 8] = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000];
-/// How often a turn that somebody else follows, or that was stopped, is asked after.
-const ASK_AFTER: Duration = Duration::from_millis(700);
-/// How long a stopped turn may take to end on the server.
-const STOPPING: Duration = Duration::from_secs(10);
 
 /// What a turn begins with.
 pub(super) enum Begin {
@@ -38,17 +31,17 @@ pub(super) enum Begin {
 }
 
 /// A run that a server answers.
-struct Run {
-    server: Server,
-    open: Arc<Open>,
-    id: String,
-    input: String,
-    words: Words,
+pub(super) struct Run {
+    pub(super) server: Server,
+    pub(super) open: Arc<Open>,
+    pub(super) id: String,
+    pub(super) input: String,
+    pub(super) words: Words,
 }
 
 /// Where the person's words are before the server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Words {
+pub(super) enum Words {
     /// Here alone.
     Here,
     /// With the server: the turn is prepared.
@@ -196,7 +189,10 @@ impl Conversations {
             Err(LinkProblem::Unreachable { detail }) => {
                 let error = lost(&detail);
                 return match self.ask(&run, stop, &error).await {
-                    Some(view) if has_run(&view, &run.id) => self.resume(&run, view, stop).await,
+                    Some(view) if has_run(&view, &run.id) => {
+                        self.say_begun(&run).await;
+                        self.resume(&run, view, stop).await
+                    }
                     Some(_) | None if stop.is_cancelled() => Err(unsent()),
                     Some(_) => Err(Fault::new("link-problem-unreachable", detail)),
                     None => Err(Fault::new("fault-thread-unsure", detail)),
@@ -205,10 +201,7 @@ impl Conversations {
             Err(problem) => return Err(fault(&problem, &run.open.url)),
         };
         if run.words == Words::Here {
-            let mut stage = run.open.stage.lock().await;
-            for event in stage.conversation.begin(&run.id, &run.input, self.shared.now()) {
-                self.shared.publish(event).await;
-            }
+            self.say_begun(&run).await;
         }
         let came = self.read(&run, &mut reply, stop).await;
         // From here on the server knows that nobody listens.
@@ -224,12 +217,12 @@ impl Conversations {
         }
     }
 
-    /// The answer is not known any further: says so where it stands, with the way to another try.
-    async fn break_off(&self, run: &Run) -> Result<TurnOutcome, Fault> {
+    /// The server has the person's words: only now may their box forget them.
+    pub(super) async fn say_begun(&self, run: &Run) {
         let mut stage = run.open.stage.lock().await;
-        let told = stage.conversation.break_off(&run.id, self.shared.now());
-        self.shared.publish(told).await;
-        Ok(TurnOutcome::Failed)
+        for event in stage.conversation.begin(&run.id, &run.input, self.shared.now()) {
+            self.shared.publish(event).await;
+        }
     }
 
     /// Reads a stream to its end, event by event.
@@ -274,146 +267,6 @@ impl Conversations {
             }
         }
     }
-
-    /// Asks a server that could not be reached for the conversation, again and again; `None` when it was given up.
-    async fn ask(&self, run: &Run, stop: &CancellationToken, error: &Error) -> Option<ThreadView> {
-        for (attempt, wait_ms) in (1..).zip(ASK_AGAIN_MS) {
-            let session = run.open.stage.lock().await.conversation.id().clone();
-            self.shared.publish(Event::Retrying { session, attempt, wait_ms, error: error.clone() }).await;
-            tokio::select! {
-                () = tokio::time::sleep(Duration::from_millis(wait_ms)) => {}
-                () = stop.cancelled() => return None,
-            }
-            let asked = tokio::select! {
-                asked = run.server.thread(&run.open.thread) => asked,
-                () = stop.cancelled() => return None,
-            };
-            match asked {
-                Ok(Some(view)) => return Some(view),
-                // The thread was never begun.
-                Ok(None) => {
-                    return Some(empty_view(&run.open.thread));
-                }
-                Err(problem) => tracing::info!(?problem, attempt, "a server does not answer"),
-            }
-        }
-        None
-    }
-
-    /// Goes on with what the server has of a run whose stream broke.
-    async fn resume(&self, run: &Run, view: ThreadView, stop: &CancellationToken) -> Result<TurnOutcome, Fault> {
-        let mut view = view;
-        loop {
-            let Some(status) = status_of(&view, &run.id) else { return self.break_off(run).await };
-            {
-                let mut stage = run.open.stage.lock().await;
-                stage.conversation = Conversation::of(&run.open.url, view);
-                if status == RunStatus::Cancelled && !stop.is_cancelled() {
-                    // It was not the person who closed the stream. What follows shows the whole of it.
-                    drop(stage.conversation.break_off(&run.id, self.shared.now()));
-                }
-                self.tell_opened(&run.open, &stage).await?;
-            }
-            if let Some(outcome) = outcome_of(status) {
-                let was_lost = outcome == TurnOutcome::Stopped && !stop.is_cancelled();
-                return Ok(if was_lost { TurnOutcome::Failed } else { outcome });
-            }
-            tokio::select! {
-                () = tokio::time::sleep(ASK_AFTER) => {}
-                () = stop.cancelled() => return self.settle_stopped(run).await,
-            }
-            let error = lost("");
-            match self.ask_now(run, stop, &error).await {
-                Some(newer) => view = newer,
-                None if stop.is_cancelled() => return self.settle_stopped(run).await,
-                None => return self.break_off(run).await,
-            }
-        }
-    }
-
-    async fn ask_now(&self, run: &Run, stop: &CancellationToken, error: &Error) -> Option<ThreadView> {
-        match run.server.thread(&run.open.thread).await {
-            Ok(Some(view)) => Some(view),
-            Ok(None) => None,
-            Err(_) => self.ask(run, stop, error).await,
-        }
-    }
-
-    /// After *Stop*: the stream is closed; what the server made of that is shown.
-    async fn settle_stopped(&self, run: &Run) -> Result<TurnOutcome, Fault> {
-        let until = tokio::time::Instant::now() + STOPPING;
-        while !self.leaving.is_cancelled() && tokio::time::Instant::now() < until {
-            match run.server.thread(&run.open.thread).await {
-                Ok(Some(view)) if status_of(&view, &run.id).and_then(outcome_of).is_some() => {
-                    let mut stage = run.open.stage.lock().await;
-                    stage.conversation = Conversation::of(&run.open.url, view);
-                    self.tell_opened(&run.open, &stage).await?;
-                    return Ok(TurnOutcome::Stopped);
-                }
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => break,
-            }
-            tokio::select! {
-                () = tokio::time::sleep(ASK_AFTER) => {}
-                () = self.leaving.cancelled() => {}
-            }
-        }
-        let mut stage = run.open.stage.lock().await;
-        let finished = agui::Event::RunFinished {
-            thread_id: run.open.thread.clone(),
-            run_id: run.id.clone(),
-            outcome: agui::Finish::Cancelled,
-            usage: Vec::new(),
-        };
-        let (told, _) = stage.conversation.hear(finished, self.shared.now());
-        for event in told {
-            self.shared.publish(event).await;
-        }
-        Ok(TurnOutcome::Stopped)
-    }
-
-    /// Stopped before the server had said that it took it: taken or not, the person's words are not lost.
-    async fn settle_unsaid(&self, run: &Run) -> Result<TurnOutcome, Fault> {
-        if self.leaving.is_cancelled() {
-            return Err(unsent());
-        }
-        // What is on its way arrives, or does not.
-        tokio::time::sleep(ASK_AFTER).await;
-        match run.server.thread(&run.open.thread).await {
-            Ok(Some(view)) if has_run(&view, &run.id) => self.settle_stopped(run).await,
-            Ok(_) | Err(_) if run.words == Words::There => self.break_off(run).await,
-            Ok(_) | Err(_) => Err(unsent()),
-        }
-    }
-
-    /// Looks after a turn that somebody else has answered, until it is over.
-    pub(super) async fn watch(&self, open: &Open, server: &Server, stop: CancellationToken) {
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(ASK_AFTER) => {}
-                () = stop.cancelled() => break,
-            }
-            let Ok(Some(view)) = server.thread(&open.thread).await else { break };
-            let newer = Conversation::of(&open.url, view);
-            let mut stage = open.stage.lock().await;
-            let is_over = !newer.state.is_running();
-            if newer != stage.conversation {
-                stage.conversation = newer;
-                if self.tell_opened(open, &stage).await.is_err() {
-                    break;
-                }
-            }
-            if is_over {
-                break;
-            }
-        }
-        let mut stage = open.stage.lock().await;
-        stage.stop = None;
-        if stage.conversation.state.is_running() {
-            let idle = stage.conversation.enter(State::Idle);
-            self.shared.publish(idle).await;
-        }
-    }
 }
 
 /// A stream that is none.
@@ -426,7 +279,7 @@ impl From<LineTooLong> for Garbage {
 }
 
 /// Nothing of it reached the server: it is in the message box again.
-fn unsent() -> Fault {
+pub(super) fn unsent() -> Fault {
     Fault::new("fault-thread-unsent", "")
 }
 
@@ -434,43 +287,8 @@ fn gone() -> Fault {
     Fault::new("fault-thread-gone", "")
 }
 
-fn lost(detail: &str) -> Error {
+/// Why the server is asked once more.
+pub(super) fn lost(detail: &str) -> Error {
     let error = Error::new(ErrorCode::NetworkError, detail);
-    Error { provider_code: Some("server_lost".to_owned()), retryable: true, ..error }
-}
-
-fn has_run(view: &ThreadView, run: &str) -> bool {
-    status_of(view, run).is_some_and(|status| status != RunStatus::Prepared)
-}
-
-fn status_of(view: &ThreadView, run: &str) -> Option<RunStatus> {
-    view.turns.iter().find(|turn| turn.run_id == run).map(|turn| turn.status)
-}
-
-/// How a run ended; `None` while it is under way.
-fn outcome_of(status: RunStatus) -> Option<TurnOutcome> {
-    match status {
-        RunStatus::Running => None,
-        RunStatus::Succeeded => Some(TurnOutcome::Done),
-        RunStatus::Prepared | RunStatus::Failed | RunStatus::Limited | RunStatus::Interrupted => {
-            Some(TurnOutcome::Failed)
-        }
-        RunStatus::Cancelled => Some(TurnOutcome::Stopped),
-    }
-}
-
-/// A thread that the server does not have.
-fn empty_view(thread: &str) -> ThreadView {
-    ThreadView {
-        thread: crate::link::thread::ThreadRow {
-            thread_id: thread.to_owned(),
-            title: String::new(),
-            parent_thread_id: None,
-            created_at: crate::ir::UnixMs(0),
-            updated_at: crate::ir::UnixMs(0),
-        },
-        inherited: Vec::new(),
-        turns: Vec::new(),
-        tool_calls: Vec::new(),
-    }
+    Error { provider_code: Some("server_away".to_owned()), retryable: true, ..error }
 }

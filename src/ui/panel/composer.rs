@@ -141,9 +141,11 @@ fn text(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, composer: &Com
         SendKey::CtrlEnter => KeyboardShortcut::new(Modifiers::NONE, Key::Enter),
     };
     let line = scene.theme.line_height(Type::Body);
-    let hint = match send_key {
-        SendKey::Enter => "composer-hint",
-        SendKey::CtrlEnter => "composer-hint-ctrl",
+    let hint = match (send_key, scene.state.home()) {
+        (SendKey::Enter, None) => "composer-hint",
+        (SendKey::CtrlEnter, None) => "composer-hint-ctrl",
+        (SendKey::Enter, Some(_)) => "composer-hint-server",
+        (SendKey::CtrlEnter, Some(_)) => "composer-hint-server-ctrl",
     };
     let font = scene.theme.font(Type::Body);
     let format = scene.theme.format(Type::Body, scene.theme.colors.text);

@@ -23,9 +23,11 @@ pub fn heading(ui: &mut Ui, scene: &Scene<'_>, url: &str, host: &str, is_loading
     let (theme, colors) = (scene.theme, &scene.theme.colors);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::hover());
     let name = escape_name(host, false);
+    // A little nearer to what it is about.
+    let line = rect.translate(vec2(0.0, 2.0));
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Heading, true, &*name));
     let mut right = ui.new_child(
-        UiBuilder::new().id_salt(("server", url)).max_rect(rect).layout(Layout::right_to_left(Align::Center)),
+        UiBuilder::new().id_salt(("server", url)).max_rect(line).layout(Layout::right_to_left(Align::Center)),
     );
     right.spacing_mut().item_spacing.x = 0.0;
     let mut chosen = None;
@@ -41,7 +43,7 @@ pub fn heading(ui: &mut Ui, scene: &Scene<'_>, url: &str, host: &str, is_loading
     }
     let left = rect.left() + space::M;
     let free = right.min_rect().left() - left - space::L - space::XS;
-    let middle = rect.bottom() - 12.0;
+    let middle = line.center().y;
     Icon::Server.paint_at(ui.painter(), egui::pos2(left + 6.0, middle), 12.0, colors.dim);
     let galley = line_of_text(ui, theme, &name, Type::MetaMedium, colors.dim, free.max(20.0));
     let place = egui::pos2(left + space::L + 2.0, middle - galley.size().y / 2.0);

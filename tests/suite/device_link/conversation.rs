@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nod::app::{AppState, Intent, ItemKind};
+use nod::app::{AppState, Intent, ItemKind, Phase};
 use nod::engine::{Engine, EngineOptions, Inbox, Keys, system_clock};
 use nod::ir::{CallStatus, Decider, LinkProblem, LinkState, MessageStatus, Role, SessionId, State};
 use nod::port::{Answer, Command, Event};
@@ -181,6 +181,9 @@ impl Window {
 
     /// Closes the window and opens it anew, over the same files and keys.
     fn reopened(mut self) -> Self {
+        // As the window does it: what was sent before is done before.
+        self.carry_out(vec![Command::Quit]);
+        self.until("the engine ends", |state| state.phase == Phase::Ended);
         self.engine.take().unwrap().shutdown();
         let (place, vault) = (self.place.take().unwrap(), Arc::clone(&self.vault));
         let url = self.url.trim_end_matches('/').to_owned();
