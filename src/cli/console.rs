@@ -358,6 +358,7 @@ pub(super) mod tests {
             departure: None,
             is_handed_over: false,
             given_key: None,
+            prompt: Prompt::Absent,
         };
         (console, Written(written))
     }
