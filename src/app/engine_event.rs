@@ -175,9 +175,13 @@ impl AppState {
             Event::ToolEnded { .. } | Event::ContextMeasured { .. } | Event::HistoryShortened { .. } => {
                 Reaction::none()
             }
-            Event::UndoChanged { session, entries } => {
-                if let Some(view) = self.view_of(&session) {
-                    view.change_undo(entries);
+            Event::UndoChanged { session, mut entries } => {
+                if let Some(view) = &mut self.view {
+                    // Of other sessions only what this one has copied.
+                    entries.retain(|entry| view.session.id == session || view.undo.contains_key(&entry.id));
+                    if !entries.is_empty() {
+                        view.change_undo(entries);
+                    }
                 }
                 Reaction::none()
             }

@@ -302,7 +302,11 @@ impl SessionView {
 
     /// Entries of the journal are new or changed.
     pub fn change_undo(&mut self, entries: Vec<UndoEntry>) {
-        for entry in entries {
+        for mut entry in entries {
+            if let Some(known) = self.undo.get(&entry.id) {
+                // The message that asks for it here: a fork has messages of its own.
+                entry.message.clone_from(&known.message);
+            }
             let call = self.calls.get_mut(&entry.call).filter(|_| entry.reverts.is_none());
             if let Some(view) = call.filter(|view| view.undo != Some(entry.state)) {
                 view.undo = Some(entry.state);

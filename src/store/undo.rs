@@ -14,6 +14,9 @@ const COLUMNS: &str = "id, session, call, message, operation, reverts, place, be
 /// Entries that are looked through at once when room is made.
 const ROOM_STEP: usize = 64;
 
+/// What was done in a session: by itself, or by the one that its calls were copied from.
+const OF_SESSION: &str = "(session = ?1 OR call IN (SELECT call.id FROM call WHERE call.session = ?1))";
+
 impl Store {
     /// Keeps an entry and which contents it needs, each with its size in bytes. Committed before it returns, power cut or
     /// not.
@@ -55,14 +58,16 @@ impl Store {
         .await
     }
 
-    /// A session's entries, oldest first; the newest `limit` of them.
+    /// A session's entries, oldest first; the newest `limit` of them. A session that was forked from another, or was read
+    /// back from its export, has that one's calls, and so what takes them back.
     pub async fn undo_entries(&self, session: &SessionId, limit: usize) -> Result<Vec<UndoEntry>, StoreError> {
         let session = session.clone();
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.look(move |transaction| {
-            let mut entries =
-                list(transaction, "session = ?1 ORDER BY row DESC LIMIT ?2", &[&session.as_str(), &limit])?;
+            let which = format!("{OF_SESSION} ORDER BY row DESC LIMIT ?2");
+            let mut entries = list(transaction, &which, &[&session.as_str(), &limit])?;
             entries.reverse();
+            adopt(transaction, &session, &mut entries)?;
             Ok(entries)
         })
         .await
@@ -90,7 +95,8 @@ impl Store {
             let ids = json("message list", &messages)?;
             list(
                 transaction,
-                "session = ?1 AND message IN (SELECT value FROM json_each(?2)) ORDER BY row",
+                "session = ?1 AND message IN (SELECT value FROM json_each(?2)) OR call IN (SELECT call.id FROM call
+                    WHERE call.session = ?1 AND call.message IN (SELECT value FROM json_each(?2))) ORDER BY row",
                 &[&session.as_str(), &ids],
             )
         })
@@ -101,7 +107,8 @@ impl Store {
     pub async fn undo_of_call(&self, session: &SessionId, call: &CallId) -> Result<Vec<UndoEntry>, StoreError> {
         let (session, call) = (session.clone(), call.clone());
         self.look(move |transaction| {
-            list(transaction, "session = ?1 AND call = ?2 ORDER BY row", &[&session.as_str(), &call.as_str()])
+            let which = format!("{OF_SESSION} AND call = ?2 ORDER BY row");
+            list(transaction, &which, &[&session.as_str(), &call.as_str()])
         })
         .await
     }
@@ -254,6 +261,18 @@ fn dispensable(connection: &Connection, recent: UnixMs) -> Result<Vec<i64>, Stor
     }
     ours.append(&mut theirs);
     Ok(ours)
+}
+
+/// Names, of entries of copied calls, the message that asks for them in this session.
+fn adopt(connection: &Connection, session: &SessionId, entries: &mut [UndoEntry]) -> Result<(), StoreError> {
+    let mut statement = connection.prepare("SELECT message FROM call WHERE session = ?1 AND id = ?2")?;
+    for entry in entries.iter_mut().filter(|entry| entry.session != *session) {
+        let mut rows = statement.query([session.as_str(), entry.call.as_str()])?;
+        if let Some(row) = rows.next()? {
+            entry.message = row.get::<_, Option<String>>(0)?.map(MessageId);
+        }
+    }
+    Ok(())
 }
 
 fn used_bytes(connection: &Connection) -> Result<u64, StoreError> {

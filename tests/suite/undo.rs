@@ -39,7 +39,8 @@ fn delete(desk: &mut Desk, path: &str) -> UndoEntry {
 /// The entry that was reported last.
 fn newest(desk: &Desk) -> UndoEntry {
     let mut reported = desk.seen.iter().rev().filter_map(|event| match event {
-        Event::UndoChanged { entries, .. } => entries.last().cloned(),
+        // What was let go of meanwhile is reported too.
+        Event::UndoChanged { entries, .. } => entries.iter().rfind(|entry| entry.state != UndoState::Stale).cloned(),
         _ => None,
     });
     reported.next().expect("a change was reported")
@@ -466,6 +467,56 @@ fn what_the_model_writes_pushes_nothing_out_that_the_person_had_today() {
     // The control: without any of this the person's own goes like everything else.
     assert!(expire(at(1), 1).contains(&"p.txt".to_owned()));
     drop(store);
+}
+
+#[test]
+fn a_fork_takes_back_what_its_copied_calls_did_and_both_chats_know() {
+    let write = Step::call("write_file", json!({"path": "a", "content": "new"}));
+    let mut desk = Desk::with(Setup::new(vec![vec![write], vec![Step::text("ok")]]).kept());
+    desk.write("a", "old");
+    desk.say("write");
+    let asked = desk.asked();
+    desk.answer(&asked, Answer::AllowOnce);
+    desk.turn_end();
+    let entry = newest(&desk);
+    let open = |desk: &mut Desk, id: &nod::ir::SessionId| {
+        let Event::SessionOpened { session, messages, .. } =
+            desk.until(|event| matches!(event, Event::SessionOpened { session, .. } if session.id == *id || id.as_str().is_empty()))
+        else {
+            unreachable!()
+        };
+        let Event::UndoChanged { entries, .. } =
+            desk.until(|event| matches!(event, Event::UndoChanged { session: of, .. } if *of == session.id))
+        else {
+            unreachable!()
+        };
+        (session.id, messages.into_iter().map(|record| record.id).collect::<Vec<_>>(), entries)
+    };
+    let first = desk.session.clone();
+    desk.send(Command::OpenSession(first.clone()));
+    let (_, messages, _) = open(&mut desk, &first);
+    desk.send(Command::ForkSession { session: first.clone(), at: messages.last().unwrap().clone() });
+    let (fork, messages, entries) = open(&mut desk, &nod::ir::SessionId::new(""));
+    assert_ne!(fork, first);
+    let known: Vec<_> = entries.iter().map(|known| (&known.id, known.state)).collect();
+    assert_eq!(known, [(&entry.id, UndoState::Done)]);
+    assert!(entries[0].message.as_ref().is_some_and(|message| messages.contains(message)), "by its own message");
+    let last = messages.last().unwrap().clone();
+    for scope in [
+        UndoScope::Call { session: fork.clone(), call: entry.call.clone() },
+        UndoScope::Turn { session: fork.clone(), message: last },
+        UndoScope::Session { session: fork.clone() },
+    ] {
+        let results = go_with(&mut desk, &scope, UndoDirection::Undo, UndoChoice::Keep);
+        assert_eq!((outcomes(&results), desk.read("a").as_str()), (vec![UndoOutcome::Done], "old"), "{scope:?}");
+        let results = go_with(&mut desk, &scope, UndoDirection::Redo, UndoChoice::Keep);
+        assert_eq!((outcomes(&results), desk.read("a").as_str()), (vec![UndoOutcome::Done], "new"), "{scope:?}");
+    }
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    desk.send(Command::OpenSession(first.clone()));
+    let (_, _, entries) = open(&mut desk, &first);
+    let root = entries.iter().find(|known| known.id == entry.id).unwrap();
+    assert_eq!(root.state, UndoState::Undone, "there is one change, and it was taken back");
 }
 
 #[test]
