@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::ir::{Image, MessageId, MessageRecord, MessageStatus, Role, Session, SessionId, UnixMs};
+use crate::ir::{Image, MessageId, MessageRecord, MessageStatus, Role, RuleId, Session, SessionId, UnixMs};
+use crate::policy::{Rule, RuleEffect, RuleMaker, RuleScope, RuleSet};
 use crate::port::{Event, SearchHit, Settings};
 use crate::store::Hit;
 
@@ -85,7 +86,8 @@ pub(super) async fn purge(shared: &Shared) {
     }
 }
 
-/// A copy of the branch that ends with this message.
+/// A copy of the branch that ends with this message. What the person refused for good in the first stays refused in the copy;
+/// what they allowed there is asked anew.
 pub(super) async fn fork(shared: &Shared, id: &SessionId, at: &MessageId) -> Result<SessionId, Fault> {
     let session = shared.store.session(id).await?.ok_or_else(Fault::no_session)?;
     let now = shared.now();
@@ -98,7 +100,36 @@ pub(super) async fn fork(shared: &Shared, id: &SessionId, at: &MessageId) -> Res
         updated_at: now,
         ..session
     };
-    Ok(shared.store.fork(at, &new).await?.id)
+    let refusals = refusals(shared, &session.id, &new.id).await?;
+    let fork = shared.store.fork(at, &new).await?.id;
+    for rule in refusals {
+        if let Err(error) = shared.store.insert_rule(&rule).await {
+            // Without its refusals there is no copy.
+            shared.store.delete_session(&fork).await?;
+            return Err(error.into());
+        }
+    }
+    Ok(fork)
+}
+
+/// The refusals of a session as those of another; of one that was changed from outside, all that it may have meant.
+async fn refusals(shared: &Shared, of: &SessionId, to: &SessionId) -> Result<Vec<Rule>, Fault> {
+    let RuleSet { intact, broken } = shared.store.rules(of).await?;
+    let own = |rule: &Rule| rule.effect == RuleEffect::Deny && rule.session.as_ref() == Some(of);
+    let copy = |scope: RuleScope, made_by: RuleMaker| Rule {
+        id: RuleId::new(unique("rule_")),
+        session: Some(to.clone()),
+        effect: RuleEffect::Deny,
+        scope,
+        made_by,
+        created_at: shared.now(),
+        hits: 0,
+    };
+    let mut refusals: Vec<Rule> = intact.into_iter().filter(own).map(|rule| copy(rule.scope, rule.made_by)).collect();
+    let tools = shared.tools.iter().map(|tool| tool.definition().name);
+    let refused = tools.filter(|tool| broken.iter().any(|rule| rule.may_refuse(tool)));
+    refusals.extend(refused.map(|tool| copy(RuleScope::ToolInFolders { tool }, RuleMaker::Panel)));
+    Ok(refusals)
 }
 
 /// Makes the branch end before this message; gives its images, for the message that takes its place.

@@ -113,6 +113,36 @@ fn a_refusal_for_good_answers_the_other_questions_that_it_covers() {
 }
 
 #[test]
+fn a_fork_refuses_what_was_refused_for_good_and_asks_for_what_was_allowed() {
+    for is_broken in [false, true] {
+        let mut desk = kept(vec![read("a.txt"), read("a.txt"), write("b.txt")]);
+        desk.write("a.txt", "text");
+        let first = desk.session.clone();
+        desk.say("write");
+        desk.turn_end();
+        desk.send(Command::SetMode { session: first.clone(), mode: ConfirmMode::Automatic });
+        make(&mut desk, Some(first.clone()), RuleEffect::Deny, tool_anywhere("read_file"));
+        if is_broken {
+            change_from_outside(&mut desk, "UPDATE rule SET effect = 'allow'");
+        } else {
+            desk.send(Command::OpenSession(first.clone()));
+        }
+        let opened = desk.until(|event| matches!(event, Event::SessionOpened { .. }));
+        let Event::SessionOpened { messages, .. } = opened else { unreachable!() };
+        let at = messages.last().unwrap().id.clone();
+        desk.send(Command::ForkSession { session: first.clone(), at });
+        let opened = desk.until(|event| matches!(event, Event::SessionOpened { session, .. } if session.id != first));
+        let Event::SessionOpened { session: fork, rules, .. } = opened else { unreachable!() };
+        assert_eq!((rules.intact.len(), rules.broken.len()), (1, 0), "broken: {is_broken}");
+        assert_eq!(rules.intact[0].session, Some(fork.id.clone()));
+        // The control: in the chat itself, without its refusal, this very call went through.
+        desk.session = fork.id;
+        assert_eq!(outcome(&mut desk), REFUSED, "broken: {is_broken}");
+        assert_eq!(outcome(&mut desk), (CallStatus::Succeeded, Some(Decider::Mode), false), "what it never refused");
+    }
+}
+
+#[test]
 fn a_rule_is_tried_on_what_the_session_really_did() {
     let mut desk = Desk::new(turns(vec![write("a.txt"), write("b.md"), read("a.txt"), write("c.txt")]));
     for _ in 0..3 {
