@@ -63,9 +63,11 @@ fn report(check: &AuditCheck, is_json: bool, console: &mut Console) -> Exit {
         let text = console.say(break_key(found.kind), &place);
         console.line(&text);
     }
-    // For the person who reads; scripts count lines of what is printed.
-    let reach = console.say("audit-reach", &[]);
-    console.note(&reach);
+    if check.breaks.is_empty() {
+        // For the person who reads; scripts count lines of what is printed.
+        let reach = console.say("audit-reach", &[]);
+        console.note(&reach);
+    }
     exit
 }
 
