@@ -442,6 +442,9 @@ fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
             facts.push(lang.format(text, &[("paths", paths.as_str().into())]));
         }
     }
+    if !paths(&["removed", "restored"]).is_empty() {
+        facts.push(lang.text("reverted-kept").to_owned());
+    }
     if result.get("uncheckedFiles").and_then(Value::as_bool) == Some(true) {
         facts.push(lang.text("reverted-unchecked").to_owned());
     }
