@@ -97,23 +97,6 @@ impl Desktop {
         self.send(Command::RunLink { url: url.to_owned(), workspace: self.workspace(), token });
     }
 
-    /// This installation's name.
-    #[cfg(feature = "server")]
-    pub(crate) fn device(&mut self) -> String {
-        self.send(Command::StartLinks);
-        self.next(|event| match event {
-            Event::LinksChanged { device_id, .. } => Some(device_id.clone()),
-            _ => None,
-        })
-    }
-
-    /// Ends it as the person does; gives what it leaves.
-    #[cfg(feature = "server")]
-    pub(crate) fn end(mut self) -> TempDir {
-        self.engine.take().unwrap().shutdown();
-        std::mem::replace(&mut self.place, tempfile::tempdir().unwrap())
-    }
-
     /// The next event that fits.
     pub(crate) fn next<T>(&mut self, fits: impl Fn(&Event) -> Option<T>) -> T {
         let until = Instant::now() + PATIENCE;
