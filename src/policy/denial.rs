@@ -85,17 +85,18 @@ fn deny_kind(target: &TargetFacts) -> Option<Failure> {
 
 fn deny_write(target: &TargetFacts) -> Option<Failure> {
     let PathPlace::Inside { root, relative, resolved_relative } = &target.place else { return None };
-    if [relative, resolved_relative].into_iter().any(|path| path.parts().iter().any(|part| holds_unseen(part))) {
+    let paths = [relative, resolved_relative];
+    if paths.into_iter().any(|path| is_protected_below(root, path) == Some(ProtectedWrite::Denied)) {
         return Some(Failure::new(
-            Code::PathInvalid,
-            "The name holds characters that cannot be seen, so nothing is written under it: use a name without them.",
-        ));
-    }
-    let denied = |path: &RelPath| is_protected_below(root, path) == Some(ProtectedWrite::Denied);
-    (denied(relative) || denied(resolved_relative)).then(|| {
-        Failure::new(
             Code::ProtectedPathDenied,
             "A program runs or obeys what is written here, so tools never write it: ask the person to make this change.",
+        ));
+    }
+    paths.into_iter().any(|path| path.parts().iter().any(|part| holds_unseen(part))).then(|| {
+        Failure::new(
+            Code::PathInvalid,
+            "The name holds characters that cannot be seen, or a space at an end, so nothing is written under it: use a name \
+             without them.",
         )
     })
 }
