@@ -74,6 +74,7 @@ impl Conversations {
                     // It was not the person who closed the stream. What follows shows the whole of it.
                     drop(stage.conversation.break_off(&run.id, self.shared.now()));
                 }
+                drop(stage.conversation.enter(State::Sending));
                 self.tell_opened(&run.open, &stage).await?;
             }
             if let Some(outcome) = outcome_of(status) {
@@ -109,6 +110,8 @@ impl Conversations {
                 Ok(Some(view)) if status_of(&view, &run.id).and_then(outcome_of).is_some() => {
                     let mut stage = run.open.stage.lock().await;
                     stage.conversation = Conversation::of(&run.open.url, view);
+                    // Until the end of the turn is told: what is said before that would wait for nothing.
+                    drop(stage.conversation.enter(State::Sending));
                     self.tell_opened(&run.open, &stage).await?;
                     return Ok(TurnOutcome::Stopped);
                 }
