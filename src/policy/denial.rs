@@ -7,8 +7,8 @@ use super::names::sensitive_failure;
 use super::protected::is_protected_below;
 use super::remote::deny_server;
 use super::{
-    CallFacts, CommandJudgement, NameVerdict, Origin, PathPlace, ProtectedWrite, RelPath, TargetFacts, TargetKind,
-    blocked_path, folder_concern, judge_name,
+    CallFacts, CommandJudgement, NameVerdict, Origin, PathPlace, ProtectedWrite, TargetFacts, TargetKind, blocked_path,
+    folder_concern, judge_name,
 };
 
 /// The refusal that nobody can lift, if there is one.
