@@ -21,7 +21,7 @@ use crate::provider::memory::memory;
 use super::confirm::Answered;
 use super::conversation::Conversations;
 use super::fault::Fault;
-use super::gate::{self, Caller};
+use super::gate::{self, Caller, Line};
 use super::link::{self, Desk, Wish};
 use super::model::Pulls;
 use super::provider::origin_of;
@@ -509,7 +509,6 @@ impl Dispatcher {
             model: String::new(),
             model_words: String::new(),
             given_bytes: AtomicU64::default(),
-            effects: tokio::sync::Mutex::new(()),
             notices: None,
             remote: None,
         });
@@ -517,7 +516,7 @@ impl Dispatcher {
         let guard = EndGuard { ended: self.ended.clone(), session: Some(id.clone()) };
         let task = tokio::task::spawn(async move {
             let session = caller.transcript.id().clone();
-            let outcome = Box::pin(gate::pass(caller, call, cancel)).await;
+            let outcome = Box::pin(gate::pass(caller, call, Line::default().join(), cancel)).await;
             let (call, result) = (Box::new(outcome.row), Box::new(outcome.result));
             guard.end(None, Event::ToolEnded { session, call, result }).await;
         });

@@ -21,7 +21,7 @@ use crate::policy::Origin;
 use crate::port::{TurnEnd, TurnOptions, TurnOutcome};
 
 use super::fault::Fault;
-use super::gate::{self, Caller};
+use super::gate::{self, Caller, Line};
 use super::request::{self, Prepared};
 use super::round::{Delivery, Round, RoundParts};
 use super::session::title_from;
@@ -310,18 +310,17 @@ impl Turn {
                 .map_or_else(|| session.model.clone(), |meta| meta.model.clone()),
             model_words: asking.map(|record| record.message.content.clone()).unwrap_or_default(),
             given_bytes: AtomicU64::default(),
-            effects: tokio::sync::Mutex::new(()),
             notices: Some(sender),
             remote: None,
         });
-        let mut tasks = JoinSet::new();
+        let (mut tasks, line) = (JoinSet::new(), Line::default());
         for call in calls {
-            let caller = Arc::clone(&caller);
+            let (caller, place) = (Arc::clone(&caller), line.join());
             let stops = self.stops.clone();
             let cancel = stops.add(&call.id, &self.stop);
             tasks.spawn(async move {
                 let id = call.id.clone();
-                let outcome = Box::pin(gate::pass(caller, call, cancel)).await;
+                let outcome = Box::pin(gate::pass(caller, call, place, cancel)).await;
                 stops.remove(&id);
                 outcome
             });

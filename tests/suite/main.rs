@@ -36,6 +36,7 @@ mod large_write;
 mod link;
 mod network;
 mod openai;
+mod order;
 mod overflow;
 mod padlock;
 mod patience;

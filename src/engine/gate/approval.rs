@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::{MutexGuard, OwnedSemaphorePermit};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::ir::{
     Access, AuditAct, CallId, CallRecord, Code, Decider, Failure, Grounds, Network, RuleId, UnixMs, Verdict,
@@ -11,9 +11,9 @@ use crate::ir::{
 use crate::policy::{CallFacts, Decision, decide};
 
 use super::super::request::is_enabled;
-use super::examine::{blocking, count_hit, examine, session};
+use super::examine::{blocking, count_hit, examine, is_change, session};
 use super::plan::Plan;
-use super::{Caller, Refusal, ask, record, step};
+use super::{Caller, Place, Refusal, ask, record, step};
 
 /// A yes is good for this long.
 const FRESH_MS: u64 = 60_000;
@@ -33,10 +33,8 @@ pub(super) struct Approval {
 }
 
 /// A call that may run now.
-pub(super) struct Cleared<'caller> {
+pub(super) struct Cleared {
     pub(super) plan: Plan,
-    /// Held until the change is made.
-    pub(super) turn_to_change: Option<MutexGuard<'caller, ()>>,
     /// The place of a read among those that run at once; given back when it has really ended.
     pub(super) place_to_read: Option<OwnedSemaphorePermit>,
 }
@@ -48,11 +46,11 @@ impl Approval {
 }
 
 /// Examines a call until a fresh yes and an unchanged target come together, and asks where a yes is needed.
-pub(super) async fn approve<'caller>(
-    caller: &'caller Caller,
-    row: &mut CallRecord,
-) -> Result<Cleared<'caller>, Refusal> {
+pub(super) async fn approve(caller: &Caller, row: &mut CallRecord, place: &Place) -> Result<Cleared, Refusal> {
     let mut approval: Option<Approval> = None;
+    if is_change(caller, &row.call) {
+        place.turn_to_ask().await;
+    }
     for look in 0..MOST_LOOKS {
         let mut plan = examine(caller, &row.call).await?;
         step("examined", &row.call.id);
@@ -60,22 +58,28 @@ pub(super) async fn approve<'caller>(
             remote.admit(caller).await?;
             step("admitted", &row.call.id);
         }
-        let now = caller.shared.now();
+        let (access, now) = (plan.facts.access, caller.shared.now());
         // A yes still holds where the new plan is the one that was approved: the same target in the same state, found
         // by a way that has only become longer (its folder was missing and is there now).
         let kept = approval.take().filter(|yes| yes.covers(&row.call.id, &plan, now));
         note(row, &plan);
         let yes = match (kept, &plan.decision) {
             (Some(yes), _) => yes,
-            (None, Decision::Allow { by, rule }) => Approval {
-                call: row.call.id.clone(),
-                plan_hash: plan.hash.clone(),
-                network: Network::Denied,
-                by: *by,
-                rule: rule.clone(),
-                at: now,
-            },
-            (None, Decision::Ask { .. }) => ask::ask(caller, row, &plan, look > 0).await?,
+            (None, Decision::Allow { by, rule }) => {
+                place.turn_to_run(access).await;
+                Approval {
+                    call: row.call.id.clone(),
+                    plan_hash: plan.hash.clone(),
+                    network: Network::Denied,
+                    by: *by,
+                    rule: rule.clone(),
+                    at: caller.shared.now(),
+                }
+            }
+            (None, Decision::Ask { .. }) => {
+                place.turn_to_ask().await;
+                ask::ask(caller, row, &plan, place, look > 0).await?
+            }
             (None, Decision::Deny { failure, by, rule }) => {
                 return Err(Refusal::denied_by(failure.clone(), *by, rule.clone()));
             }
@@ -91,11 +95,8 @@ pub(super) async fn approve<'caller>(
         if let Some(failure) = plan.unopened {
             return Err(failure.into());
         }
-        let turn_to_change = match plan.facts.access {
-            Access::Write | Access::Delete => Some(caller.effects.lock().await),
-            Access::Read | Access::Execute => None,
-        };
-        let place_to_read = match plan.facts.access {
+        place.turn_to_run(access).await;
+        let place_to_read = match access {
             Access::Read => Arc::clone(&caller.shared.reads).acquire_owned().await.ok(),
             Access::Write | Access::Delete | Access::Execute => None,
         };
@@ -107,7 +108,7 @@ pub(super) async fn approve<'caller>(
                 count_hit(caller, rule).await;
             }
             step("verified", &row.call.id);
-            return Ok(Cleared { plan, turn_to_change, place_to_read });
+            return Ok(Cleared { plan, place_to_read });
         }
         tracing::info!(tool = %row.call.name, is_unchanged, is_fresh, "a yes no longer holds; looked at anew");
         let act = if is_fresh { AuditAct::Stale } else { AuditAct::Expired };

@@ -14,13 +14,14 @@ use super::super::shared::unique;
 use super::approval::Approval;
 use super::dry_run::History;
 use super::plan::Plan;
-use super::{Caller, Notice, Refusal, examine, remote, step};
+use super::{Caller, Notice, Place, Refusal, examine, remote, step};
 
 /// Asks the person about this plan and waits. Dropping the future closes the question.
 pub(super) async fn ask(
     caller: &Caller,
     row: &mut CallRecord,
     plan: &Plan,
+    place: &Place,
     is_asked_anew: bool,
 ) -> Result<Approval, Refusal> {
     let Decision::Ask { reasons, rememberable } = plan.decision.clone() else {
@@ -39,6 +40,7 @@ pub(super) async fn ask(
     let asked_at = request.asked_at;
     let mut rules_changed = caller.transcript.watch_rules();
     let mut ticket = caller.shared.confirms.ask(&caller.shared.hub, request).await;
+    place.asked(plan.facts.access);
     notify(caller, Notice::Waiting(row.call.id.clone())).await;
     let expired = expiry(caller.shared.settings().safety.answer_within_s);
     let screen_locked = ticket.screen_locked();

@@ -172,6 +172,14 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     })
 }
 
+/// Whether a call may change something; one of a tool that is not there changes nothing.
+pub(super) fn is_change(caller: &Caller, call: &ToolCall) -> bool {
+    find(caller, call).is_ok_and(|tool| match tool.access() {
+        Access::Read => false,
+        Access::Write | Access::Delete | Access::Execute => true,
+    })
+}
+
 fn find(caller: &Caller, call: &ToolCall) -> Result<Arc<dyn Tool>, Failure> {
     let for_servers;
     let tools = match caller.origin {

@@ -10,6 +10,7 @@ mod dry_run;
 mod examine;
 mod filter;
 mod keep;
+mod line;
 mod plan;
 mod record;
 mod remote;
@@ -17,6 +18,7 @@ mod run;
 mod tree;
 
 pub(super) use filter::for_model;
+pub(super) use line::{Line, Place};
 pub(super) use remote::Remote;
 
 use std::panic::AssertUnwindSafe;
@@ -56,8 +58,6 @@ pub(super) struct Caller {
     pub(super) model_words: String,
     /// What the results of its calls came to, in bytes.
     pub(super) given_bytes: AtomicU64,
-    /// Held while files are changed: one change after the other.
-    pub(super) effects: tokio::sync::Mutex<()>,
     /// Where the turn hears that a call waits.
     pub(super) notices: Option<mpsc::Sender<Notice>>,
     /// What holds besides for a call over the device link.
@@ -95,8 +95,8 @@ struct Refusal {
 
 /// Lets a call through, or not. Never fails: whatever happens is a result for the model and a row of the ledger, a fault
 /// of the gate itself too.
-pub(super) async fn pass(caller: Arc<Caller>, call: ToolCall, cancel: CancellationToken) -> Outcome {
-    let passing = AssertUnwindSafe(pass_inner(Arc::clone(&caller), call.clone(), cancel));
+pub(super) async fn pass(caller: Arc<Caller>, call: ToolCall, place: Place, cancel: CancellationToken) -> Outcome {
+    let passing = AssertUnwindSafe(pass_inner(Arc::clone(&caller), call.clone(), place, cancel));
     match passing.catch_unwind().await {
         Ok(outcome) => outcome,
         Err(_) => broken(&caller, call).await,
@@ -111,7 +111,7 @@ async fn broken(caller: &Caller, call: ToolCall) -> Outcome {
     complete(caller, row, value, 0, AfterCall::Fail(Error::new(ErrorCode::Unknown, words))).await
 }
 
-async fn pass_inner(caller: Arc<Caller>, mut call: ToolCall, cancel: CancellationToken) -> Outcome {
+async fn pass_inner(caller: Arc<Caller>, mut call: ToolCall, place: Place, cancel: CancellationToken) -> Outcome {
     step("received", &call.id);
     let is_oversized = shorten_oversized(&mut call);
     let mut row = new_row(&caller, call);
@@ -127,7 +127,7 @@ async fn pass_inner(caller: Arc<Caller>, mut call: ToolCall, cancel: Cancellatio
     let judged = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Refusal::cancelled(&caller)),
-        judged = approval::approve(&caller, &mut row) => judged,
+        judged = approval::approve(&caller, &mut row, &place) => judged,
     };
     match judged {
         Ok(cleared) => run::run(&caller, row, cleared, cancel).await,

@@ -46,10 +46,10 @@ enum Ended {
 pub(super) async fn run(
     caller: &Arc<Caller>,
     mut row: CallRecord,
-    cleared: Cleared<'_>,
+    cleared: Cleared,
     cancel: CancellationToken,
 ) -> Outcome {
-    let Cleared { plan, turn_to_change, place_to_read } = cleared;
+    let Cleared { plan, place_to_read } = cleared;
     if cancel.is_cancelled() {
         return refused(caller, row, Refusal::cancelled(caller)).await;
     }
@@ -90,7 +90,6 @@ pub(super) async fn run(
         }
     };
     let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    drop(turn_to_change);
     step("ran", &row.call.id);
     let (status, value, then) = match ended {
         Ended::Itself(ran) => {

@@ -14,7 +14,7 @@ use crate::policy::{Origin, redact};
 use crate::port::TurnOptions;
 use crate::tool::{SERVER_TOOL_VERSION, Tool, for_servers};
 
-use super::super::gate::{self, Caller, Outcome, Remote};
+use super::super::gate::{self, Caller, Outcome, Place, Remote};
 use super::super::shared::{Shared, unique};
 use super::super::transcript::Transcript;
 use super::FromGate;
@@ -44,6 +44,8 @@ pub(super) struct Incoming {
     pub(super) until: UnixMs,
     /// The server's address.
     pub(super) server: String,
+    /// Its place among the calls of the connection.
+    pub(super) place: Place,
     pub(super) connection: mpsc::Sender<FromGate>,
 }
 
@@ -54,7 +56,7 @@ pub(super) async fn pass(
     incoming: Incoming,
     cancel: CancellationToken,
 ) {
-    let Incoming { number, request, until, server, connection } = incoming;
+    let Incoming { number, request, until, server, place, connection } = incoming;
     let call = ToolCall {
         // The server's own name for it is no name in this computer's books.
         id: CallId::new(unique("call_")),
@@ -75,11 +77,10 @@ pub(super) async fn pass(
         model: server.clone(),
         model_words: String::new(),
         given_bytes: AtomicU64::default(),
-        effects: tokio::sync::Mutex::new(()),
         notices: None,
         remote: Some(Remote { server, number, until, connection: connection.clone() }),
     });
-    let outcome = Box::pin(gate::pass(caller, call, cancel)).await;
+    let outcome = Box::pin(gate::pass(caller, call, place, cancel)).await;
     // A connection that is gone has left the call's place to the next start.
     connection.send(FromGate::Ended { number, end: end_of(&outcome) }).await.ok();
 }

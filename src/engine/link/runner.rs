@@ -17,6 +17,7 @@ use crate::link::wire::{CallRequest, CallResult};
 use crate::port::Event;
 use crate::secret::SecretKey;
 
+use super::super::gate::Line;
 use super::super::shared::{Shared, unique};
 use super::super::transcript::Transcript;
 use super::{FromGate, call, connect};
@@ -77,6 +78,8 @@ pub(super) struct Runner {
     machine: Machine,
     phase: Phase,
     calls: HashMap<CallNumber, AtGate>,
+    /// The server's calls, in the order in which they came.
+    line: Line,
     from_gate: mpsc::Receiver<FromGate>,
     to_connection: mpsc::Sender<FromGate>,
 }
@@ -100,6 +103,7 @@ impl Runner {
             machine,
             phase: Phase::Resting,
             calls: HashMap::new(),
+            line: Line::default(),
             from_gate,
             to_connection,
         }
@@ -254,7 +258,7 @@ impl Runner {
         self.calls.insert(number, AtGate { cancel: cancel.clone(), reply: None });
         let (shared, transcript) = (Arc::clone(&self.shared), Arc::clone(&self.transcript));
         let (server, connection) = (self.server.url.clone(), self.to_connection.clone());
-        let incoming = call::Incoming { number, request, until, server, connection };
+        let incoming = call::Incoming { number, request, until, server, place: self.line.join(), connection };
         self.shared.errands.spawn(Box::pin(call::pass(shared, transcript, incoming, cancel)));
     }
 

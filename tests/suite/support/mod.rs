@@ -6,6 +6,7 @@ pub(crate) mod exchange;
 pub(crate) mod link_server;
 pub(crate) mod ollama;
 pub(crate) mod own_process;
+pub(crate) mod probe;
 #[cfg(all(target_os = "linux", feature = "gui"))]
 pub(crate) mod screen;
 pub(crate) mod validity;
