@@ -5,76 +5,54 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use nod::ir::{Access, CallStatus, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
+use nod::ir::{Access, CallStatus, Code};
 use nod::port::TurnOutcome;
 use nod::provider::scripted::Step;
-use nod::tool::{Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest};
-use nod::workspace::Target;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::desk::{Desk, Setup};
+use crate::support::probe::Probe;
 
 /// Reads and searches that run at once.
 const AT_ONCE: usize = 4;
 
-/// A read that tells how many of it run beside each other.
+/// How many reads run beside each other.
 #[derive(Default)]
-struct Read {
+struct Beside {
     running: AtomicUsize,
     most: AtomicUsize,
-    gives_bytes: usize,
 }
 
-impl Tool for Read {
-    fn definition(&self) -> ToolDef {
-        ToolDef {
-            name: "read".into(),
-            description: "Reads.".into(),
-            parameters: json!({"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": false}),
-            category: ToolCategory::Custom,
-            risk_level: RiskLevel::Low,
-            requires_permission: false,
-            timeout_ms: 60_000,
-        }
-    }
-
-    fn access(&self) -> Access {
-        Access::Read
-    }
-
-    fn parse(&self, _: &Value) -> Result<ToolRequest, Failure> {
-        Ok(ToolRequest::default())
-    }
-
-    fn preview(&self, _: &Value, _: &[Target], _: &PreviewContext) -> Result<Preview, Failure> {
-        Ok(Preview::Nothing)
-    }
-
-    fn run(&self, _: Permit, _: &RunContext) -> Result<Value, RunError> {
-        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(running, Ordering::SeqCst);
-        let begun = Instant::now();
-        // All that may run at once do; then there is time for one more to come, if one may.
-        while self.most.load(Ordering::SeqCst) < AT_ONCE && begun.elapsed() < Duration::from_secs(20) {
-            std::thread::yield_now();
-        }
-        std::thread::park_timeout(Duration::from_millis(30));
-        self.running.fetch_sub(1, Ordering::SeqCst);
-        Ok(json!({"content": "x".repeat(self.gives_bytes)}))
+impl Beside {
+    /// A read that counts itself and gives so many bytes.
+    fn read(self: &Arc<Self>, gives_bytes: usize) -> Probe {
+        let beside = Arc::clone(self);
+        Probe::new(Access::Read, move |_, _| {
+            let running = beside.running.fetch_add(1, Ordering::SeqCst) + 1;
+            beside.most.fetch_max(running, Ordering::SeqCst);
+            let begun = Instant::now();
+            // All that may run at once do; then there is time for one more to come, if one may.
+            while beside.most.load(Ordering::SeqCst) < AT_ONCE && begun.elapsed() < Duration::from_secs(20) {
+                std::thread::yield_now();
+            }
+            std::thread::park_timeout(Duration::from_millis(30));
+            beside.running.fetch_sub(1, Ordering::SeqCst);
+            Ok(json!({"content": "x".repeat(gives_bytes)}))
+        })
     }
 }
 
 fn calls(count: usize) -> Vec<Vec<Step>> {
-    vec![(0..count).map(|n| Step::call("read", json!({"n": n}))).collect(), vec![Step::text("done")]]
+    vec![(0..count).map(Probe::call).collect(), vec![Step::text("done")]]
 }
 
 #[test]
 fn of_many_reads_in_one_answer_only_a_few_run_at_once_and_all_come_to_their_end() {
-    let tool = Arc::new(Read::default());
-    let mut desk = Desk::with(Setup::new(calls(40)).with_tools(vec![Arc::clone(&tool) as Arc<dyn Tool>]));
+    let beside = Arc::new(Beside::default());
+    let mut desk = Desk::with(Setup::new(calls(40)).with_tools(beside.read(0).alone()));
     desk.say("read");
     assert_eq!(desk.turn_end().outcome, TurnOutcome::Done);
-    assert_eq!(tool.most.load(Ordering::SeqCst), AT_ONCE);
+    assert_eq!(beside.most.load(Ordering::SeqCst), AT_ONCE);
     let rows = desk.calls();
     assert_eq!(rows.iter().filter(|row| row.status == CallStatus::Succeeded).count(), 40);
 }
@@ -82,8 +60,8 @@ fn of_many_reads_in_one_answer_only_a_few_run_at_once_and_all_come_to_their_end(
 #[test]
 fn what_the_reads_of_one_answer_give_is_bounded_and_the_rest_is_put_off() {
     const LARGE: usize = 10 * 1024 * 1024;
-    let tool = Arc::new(Read { gives_bytes: LARGE, ..Read::default() });
-    let mut desk = Desk::with(Setup::new(calls(14)).with_tools(vec![tool]));
+    let read = Arc::new(Beside::default()).read(LARGE);
+    let mut desk = Desk::with(Setup::new(calls(14)).with_tools(read.alone()));
     desk.say("read");
     assert_eq!(desk.turn_end().outcome, TurnOutcome::Done);
     let codes: Vec<Option<String>> =

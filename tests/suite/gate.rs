@@ -4,19 +4,15 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, mpsc};
 
-use nod::ir::{
-    Access, CallId, CallRecord, CallStatus, ConfirmId, Decider, Failure, Preview, RiskLevel, ToolCall, ToolCategory,
-    ToolDef, UnixMs, Verdict,
-};
+use nod::ir::{Access, CallId, CallRecord, CallStatus, ConfirmId, Decider, Preview, ToolCall, UnixMs, Verdict};
 use nod::policy::{AskReason, RuleScope};
 use nod::port::{Answer, Command, Event, TurnOutcome};
 use nod::provider::scripted::Step;
 use nod::store::Store;
-use nod::tool::{Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest};
-use nod::workspace::Target;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::desk::{Desk, PATIENCE, Setup};
+use crate::support::probe::Probe;
 
 fn write(path: &str, content: &str) -> Step {
     Step::call("write_file", json!({"path": path, "content": content}))
@@ -30,55 +26,8 @@ fn rows(desk: &Desk) -> Vec<(CallStatus, Option<Verdict>, Option<Decider>)> {
     desk.calls().into_iter().map(|row| (row.status, row.verdict, row.decider)).collect()
 }
 
-/// A tool of the test's own: changes "something" by calling a closure.
-struct Probe {
-    access: Access,
-    run: Box<Run>,
-}
-
-type Run = dyn Fn(&RunContext) -> Result<Value, RunError> + Send + Sync;
-
-impl Probe {
-    fn tools(
-        access: Access,
-        run: impl Fn(&RunContext) -> Result<Value, RunError> + Send + Sync + 'static,
-    ) -> Vec<Arc<dyn Tool>> {
-        vec![Arc::new(Self { access, run: Box::new(run) })]
-    }
-}
-
-impl Tool for Probe {
-    fn definition(&self) -> ToolDef {
-        ToolDef {
-            name: "probe".into(),
-            description: "A probe.".into(),
-            parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
-            category: ToolCategory::Custom,
-            risk_level: RiskLevel::Low,
-            requires_permission: false,
-            timeout_ms: 60_000,
-        }
-    }
-
-    fn access(&self) -> Access {
-        self.access
-    }
-
-    fn parse(&self, _: &Value) -> Result<ToolRequest, Failure> {
-        Ok(ToolRequest::default())
-    }
-
-    fn preview(&self, _: &Value, _: &[Target], _: &PreviewContext) -> Result<Preview, Failure> {
-        Ok(Preview::Nothing)
-    }
-
-    fn run(&self, _: Permit, context: &RunContext) -> Result<Value, RunError> {
-        (self.run)(context)
-    }
-}
-
 fn probing() -> Vec<Vec<Step>> {
-    vec![vec![Step::call("probe", json!({}))], vec![Step::text("done")]]
+    vec![vec![Probe::call(0)], vec![Step::text("done")]]
 }
 
 #[test]
@@ -410,12 +359,12 @@ fn the_ledger_says_running_before_the_tool_does_anything() {
     let (go, going) = mpsc::sync_channel::<()>(1);
     #[expect(clippy::disallowed_types, reason = "a receiver shared with a tool")]
     let going = std::sync::Mutex::new(going);
-    let tools = Probe::tools(Access::Read, move |_| {
+    let probe = Probe::new(Access::Read, move |_, _| {
         began.send(()).unwrap();
         going.lock().unwrap().recv_timeout(PATIENCE).unwrap();
         Ok(json!({}))
     });
-    let mut desk = Desk::with(Setup::new(probing()).with_tools(tools).kept());
+    let mut desk = Desk::with(Setup::new(probing()).with_tools(probe.alone()).kept());
     desk.say("probe");
     waits.recv_timeout(PATIENCE).unwrap();
     let store = Store::open_read_only(desk.data.path(), nod::engine::system_clock()).unwrap();
@@ -451,8 +400,9 @@ fn a_call_that_cannot_be_recorded_is_not_run() {
 
 #[test]
 fn a_broken_tool_ends_the_turn_and_not_the_engine() {
-    let tools = Probe::tools(Access::Read, |_| panic!("a broken tool"));
-    let mut desk = Desk::with(Setup::new([probing(), vec![vec![Step::text("still here")]]].concat()).with_tools(tools));
+    let probe = Probe::new(Access::Read, |_, _| panic!("a broken tool"));
+    let mut desk =
+        Desk::with(Setup::new([probing(), vec![vec![Step::text("still here")]]].concat()).with_tools(probe.alone()));
     desk.say("probe");
     assert_eq!(desk.turn_end().outcome, TurnOutcome::Failed);
     assert_eq!(desk.calls()[0].status, CallStatus::Unknown);

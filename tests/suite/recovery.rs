@@ -10,60 +10,31 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nod::engine::{Engine, EngineOptions, system_clock};
-use nod::ir::{Access, CallStatus, Failure, MessageStatus, Preview, RiskLevel, Role, ToolCategory, ToolDef};
+use nod::ir::{Access, CallStatus, MessageStatus, Role};
 use nod::port::{Command, Event, TurnOutcome};
 use nod::provider::scripted::{Scripted, Step};
 use nod::store::Store;
-use nod::tool::{Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest};
-use nod::workspace::Target;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::desk::{Only, PATIENCE};
+use crate::support::probe::Probe;
 
 const DATA: &str = "NOD_TEST_CRASH_DATA";
 const MOMENTS: usize = 50;
 
 /// Adds its call's id to a file: an effect that shows when it happens twice.
-struct Count {
-    file: PathBuf,
-}
-
-impl Tool for Count {
-    fn definition(&self) -> ToolDef {
-        ToolDef {
-            name: "count".into(),
-            description: "Counts.".into(),
-            parameters: json!({"type": "object"}),
-            category: ToolCategory::Custom,
-            risk_level: RiskLevel::Low,
-            requires_permission: false,
-            timeout_ms: 60_000,
-        }
-    }
-
-    fn access(&self) -> Access {
-        Access::Read
-    }
-
-    fn parse(&self, _: &Value) -> Result<ToolRequest, Failure> {
-        Ok(ToolRequest::default())
-    }
-
-    fn preview(&self, _: &Value, _: &[Target], _: &PreviewContext) -> Result<Preview, Failure> {
-        Ok(Preview::Nothing)
-    }
-
-    fn run(&self, permit: Permit, _: &RunContext) -> Result<Value, RunError> {
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.file).unwrap();
+fn count(file: PathBuf) -> Probe {
+    Probe::new(Access::Read, move |permit, _| {
+        let mut file = OpenOptions::new().create(true).append(true).open(&file).unwrap();
         file.write_all(format!("{}\n", permit.call()).as_bytes()).unwrap();
         Ok(json!({}))
-    }
+    })
 }
 
 fn engine(data: &Path) -> Engine {
     let provider = Scripted::answering(
         |number, _| {
-            let call = Step::call("count", json!({"n": number}));
+            let call = Probe::call(number);
             vec![Step::text("counting "), Step::text("on"), call.clone(), call]
         },
         system_clock(),
@@ -71,7 +42,7 @@ fn engine(data: &Path) -> Engine {
     let mut options = EngineOptions::new(data, env!("CARGO_BIN_EXE_nod"));
     options.home = Some(data.to_path_buf());
     options.providers = Arc::new(Only(provider));
-    options.tools = vec![Arc::new(Count { file: data.join("effects") })];
+    options.tools = count(data.join("effects")).alone();
     Engine::start(options).unwrap()
 }
 

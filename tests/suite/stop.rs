@@ -1,21 +1,16 @@
 //! *Stop* in every state: shown at once, everything gone soon, and a history from which the next message goes on.
 #![expect(clippy::disallowed_methods, reason = "a test of time keeps time")]
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nod::engine::system_clock;
-use nod::ir::{
-    Access, CallStatus, Code, Error, ErrorCode, Failure, MessageStatus, Preview, RiskLevel, State, ToolCategory,
-    ToolDef,
-};
+use nod::ir::{Access, CallStatus, Code, Error, ErrorCode, Failure, MessageStatus, State};
 use nod::port::{Command, Event, TurnOutcome};
 use nod::provider::scripted::{Gate, Scripted, Step};
-use nod::tool::{Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest};
-use nod::workspace::Target;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::desk::{Desk, Setup};
+use crate::support::probe::Probe;
 
 /// The specification says 100 ms and 1 s; a machine under load gets more, and what is stopped would take a minute.
 const SHOWN: Duration = Duration::from_secs(10);
@@ -53,53 +48,22 @@ fn last_message(desk: &mut Desk) -> nod::ir::MessageRecord {
     }
 }
 
-/// A tool that works until it is told to stop, or, when it is stubborn, somewhat longer.
-struct Slow {
-    is_stubborn: bool,
-}
-
-impl Tool for Slow {
-    fn definition(&self) -> ToolDef {
-        ToolDef {
-            name: "slow".into(),
-            description: "Slow.".into(),
-            parameters: json!({"type": "object", "properties": {}}),
-            category: ToolCategory::Custom,
-            risk_level: RiskLevel::Low,
-            requires_permission: false,
-            timeout_ms: 60_000,
-        }
-    }
-
-    fn access(&self) -> Access {
-        Access::Read
-    }
-
-    fn parse(&self, _: &Value) -> Result<ToolRequest, Failure> {
-        Ok(ToolRequest::default())
-    }
-
-    fn preview(&self, _: &Value, _: &[Target], _: &PreviewContext) -> Result<Preview, Failure> {
-        Ok(Preview::Nothing)
-    }
-
-    fn run(&self, _: Permit, context: &RunContext) -> Result<Value, RunError> {
+/// A desk with a tool that works until it is told to stop, or, when it is stubborn, somewhat longer.
+fn slow(is_stubborn: bool) -> Desk {
+    let probe = Probe::new(Access::Read, move |_, context| {
         let begun = Instant::now();
         while !context.cancel.is_cancelled() {
             assert!(begun.elapsed() < Duration::from_mins(1), "nobody stopped it");
             std::thread::yield_now();
         }
-        if self.is_stubborn {
+        if is_stubborn {
             std::thread::park_timeout(Duration::from_millis(1_500));
             return Ok(json!({"late": true}));
         }
         Err(Failure::new(Code::Cancelled, "stopped").into())
-    }
-}
-
-fn slow(is_stubborn: bool) -> Desk {
-    let answers = vec![vec![Step::call("slow", json!({}))], vec![Step::text("going on")]];
-    Desk::with(Setup::new(answers).with_tools(vec![Arc::new(Slow { is_stubborn })]))
+    });
+    let answers = vec![vec![Probe::call(0)], vec![Step::text("going on")]];
+    Desk::with(Setup::new(answers).with_tools(probe.alone()))
 }
 
 #[test]
