@@ -58,7 +58,7 @@ pub fn survey(folder: &Folder, shown: &std::path::Path) -> Result<Survey, Worksp
         hasher.update(step.entry.path.as_bytes());
         hasher.update([0]);
         hasher.update(step.name.as_encoded_bytes());
-        hasher.update(format!("\0{kind:?} {device} {inode} {bytes} {modified_ns}\0"));
+        hasher.update(format!("\0{kind:?} {device} {inode} {bytes} {modified_ns} {}\0", step.changed_ns));
         let is_folder = step.entry.kind == TargetKind::Folder;
         let path = step.entry.path.clone();
         survey.entries.push(step.entry);
@@ -85,6 +85,8 @@ struct Step {
     name: std::ffi::OsString,
     entry: SurveyEntry,
     identity: Identity,
+    /// A program may set the time of writing back; not this one. 0 where the system does not say.
+    changed_ns: i128,
     /// How many folders lie between it and the surveyed folder.
     depth: usize,
 }
@@ -98,10 +100,11 @@ fn steps(folder: &Folder, prefix: &str, depth: usize) -> std::io::Result<Vec<Ste
             Ok(stat) => (stat.kind, 0),
             Err(_unknown) => (TargetKind::Special, 0),
         };
-        let identity = entry.stat.as_ref().map_or_else(|_unknown| Identity::default(), |stat| stat.identity);
+        let known = entry.stat.as_ref().map(|stat| (stat.identity, stat.changed_ns));
+        let (identity, changed_ns) = known.unwrap_or_default();
         let name = entry.name.to_string_lossy();
         let path = if prefix.is_empty() { name.into_owned() } else { format!("{prefix}/{name}") };
-        steps.push(Step { name: entry.name, entry: SurveyEntry { path, kind, bytes }, identity, depth });
+        steps.push(Step { name: entry.name, entry: SurveyEntry { path, kind, bytes }, identity, changed_ns, depth });
     }
     steps.sort_by_key(|step| step.entry.kind != TargetKind::Folder);
     steps.reverse();
@@ -149,7 +152,7 @@ mod tests {
         assert_eq!(digest(), seen[0], "nothing happened");
         fs::read(top.join("b/a")).unwrap();
         assert_eq!(digest(), seen[0], "it was read");
-        let changes: [(&str, &dyn Fn()); 6] = [
+        let changes: [(&str, &dyn Fn()); 7] = [
             ("added", &|| fs::write(top.join("b/c/e"), "").unwrap()),
             ("removed", &|| fs::remove_file(top.join("b/c/e")).unwrap()),
             ("renamed", &|| fs::rename(top.join("b/a"), top.join("b/f")).unwrap()),
@@ -159,6 +162,19 @@ mod tests {
                 fs::write(top.join("b/c/d"), "456").unwrap();
                 let file = fs::File::options().write(true).open(top.join("b/c/d")).unwrap();
                 file.set_modified(old + std::time::Duration::from_millis(1)).unwrap();
+            }),
+            ("of the same size and with the old time", &|| {
+                use std::os::unix::fs::MetadataExt as _;
+                let before = fs::metadata(top.join("b/c/d")).unwrap();
+                // The system's clock may not have ticked since the last change.
+                while fs::metadata(top.join("b/c/d")).unwrap().ctime_nsec() == before.ctime_nsec() {
+                    fs::write(top.join("b/c/d"), "789").unwrap();
+                    let file = fs::File::options().write(true).open(top.join("b/c/d")).unwrap();
+                    file.set_modified(before.modified().unwrap()).unwrap();
+                }
+                let now = fs::metadata(top.join("b/c/d")).unwrap();
+                let told = |of: &fs::Metadata| (of.ino(), of.len(), of.mtime(), of.mtime_nsec());
+                assert_eq!(told(&now), told(&before), "nothing else tells");
             }),
             ("replaced", &|| {
                 fs::rename(top.join("b/c/d"), top.join("b/c/old")).unwrap();

@@ -96,6 +96,11 @@ impl Target {
         self.stat.identity
     }
 
+    /// When anything of it last changed, by the kernel's word, in nanoseconds since the epoch; 0 where it does not say.
+    pub fn changed_ns(&self) -> i128 {
+        self.stat.changed_ns
+    }
+
     /// The allowed folder that it lies in; `None` for a path outside.
     pub fn root(&self) -> Option<&Root> {
         match &self.place {
@@ -246,7 +251,10 @@ impl Target {
                 now.kind == TargetKind::Folder && now.identity.is_same_object(&self.stat.identity)
             }
             (TargetKind::File | TargetKind::Link | TargetKind::Special, Some(now)) => {
-                now.kind == self.stat.kind && now.identity.is_same_content(&self.stat.identity)
+                // The time of writing may have been set back; the kernel's own time of change may not.
+                now.kind == self.stat.kind
+                    && now.identity.is_same_content(&self.stat.identity)
+                    && now.changed_ns == self.stat.changed_ns
             }
         }
     }

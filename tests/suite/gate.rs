@@ -100,9 +100,10 @@ fn a_target_that_changed_while_it_was_asked_is_asked_anew_with_its_new_state() {
 #[test]
 fn what_comes_into_a_folder_after_its_deletion_was_shown_is_shown_too_before_it_goes() {
     type Change = fn(&Desk);
-    let changes: [(&str, Change); 4] = [
+    let changes: [(&str, Change); 5] = [
         ("added", |desk| desk.write("t/d/theirs", "precious")),
         ("of the same size", |desk| desk.write("t/a", "2")),
+        ("of the same size and with the old time", |desk| rewrite_with_old_time(&desk.path("t/a"), "2")),
         ("renamed", |desk| std::fs::rename(desk.path("t/a"), desk.path("t/b")).unwrap()),
         ("removed", |desk| std::fs::remove_file(desk.path("t/a")).unwrap()),
     ];
@@ -130,6 +131,42 @@ fn what_comes_into_a_folder_after_its_deletion_was_shown_is_shown_too_before_it_
         desk.answer(&asked, Answer::AllowOnce);
         desk.turn_end();
         assert!(!desk.path("t").exists(), "{name}");
+    }
+}
+
+/// Another text of the same size, under the time that the old one had.
+#[cfg(unix)]
+fn rewrite_with_old_time(path: &std::path::Path, text: &str) {
+    use std::os::unix::fs::MetadataExt as _;
+    let before = std::fs::metadata(path).unwrap();
+    // The system's clock may not have ticked since the file was made.
+    while std::fs::metadata(path).unwrap().ctime_nsec() == before.ctime_nsec() {
+        std::fs::write(path, text).unwrap();
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(before.modified().unwrap()).unwrap();
+    }
+    let now = std::fs::metadata(path).unwrap();
+    let told = |of: &std::fs::Metadata| (of.ino(), of.len(), of.mtime(), of.mtime_nsec());
+    assert_eq!(told(&now), told(&before), "but for the kernel's own time nothing tells");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_rewritten_under_its_old_time_is_asked_anew() {
+    let delete = Step::call("delete_file", json!({"path": "a.txt"}));
+    for step in [write("a.txt", "mine"), delete] {
+        let mut desk = Desk::new(vec![vec![step], vec![Step::text("ok")]]);
+        desk.write("a.txt", "old");
+        desk.say("go");
+        let first = desk.asked();
+        rewrite_with_old_time(&desk.path("a.txt"), "new");
+        desk.answer(&first, Answer::AllowOnce);
+        let second = desk.until(|event| matches!(event, Event::ConfirmAsked(_) | Event::TurnEnded(_)));
+        let Event::ConfirmAsked(second) = second else { panic!("it went unseen") };
+        assert!(second.is_asked_anew && second.plan_hash != first.plan_hash);
+        assert_eq!(desk.read("a.txt"), "new", "the old yes did nothing");
+        desk.answer(&second, Answer::Deny { reason: String::new() });
+        desk.turn_end();
     }
 }
 

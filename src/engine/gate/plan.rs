@@ -156,7 +156,7 @@ fn fingerprint(target: &Target) -> Value {
     let identity = target.identity();
     let state = match target.kind() {
         TargetKind::File | TargetKind::Link | TargetKind::Special => {
-            json!([identity.links, identity.bytes, identity.modified_ns.to_string()])
+            json!([identity.links, identity.bytes, identity.modified_ns.to_string(), target.changed_ns().to_string()])
         }
         TargetKind::Missing | TargetKind::Folder => Value::Null,
     };
