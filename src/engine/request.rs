@@ -49,12 +49,14 @@ pub(super) async fn prepare(
     answerer.info = shared.models.info(&answerer).await;
     let branch = shared.store.branch(&session.id).await?;
     let language = shared.language();
-    let fallback = fallback(shared, options, &settings).await;
+    let mut fallback = fallback(shared, options, &settings).await;
+    // What looks local is asked whether it is; what is elsewhere for certain hears nothing before it is needed.
+    if let Some(fallback) = fallback.as_mut().filter(|fallback| !fallback.is_elsewhere()) {
+        fallback.info = shared.models.info(fallback).await;
+    }
     let elsewhere = [Some(&answerer), fallback.as_ref()].into_iter().flatten();
-    let elsewhere: Vec<&str> = elsewhere
-        .filter(|answerer| answerer.provider.is_remote(&answerer.model))
-        .map(|answerer| answerer.provider.provider_id())
-        .collect();
+    let elsewhere: Vec<&str> =
+        elsewhere.filter(|answerer| answerer.is_elsewhere()).map(|answerer| answerer.provider.provider_id()).collect();
     let masked = if elsewhere.is_empty() {
         None
     } else {

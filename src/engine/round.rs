@@ -372,6 +372,11 @@ impl Round {
 }
 
 impl Answerer {
+    /// Whether what it is sent leaves this machine.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.provider.is_remote(&self.model) || self.info.as_ref().is_some_and(|info| info.is_elsewhere)
+    }
+
     pub(super) fn name(&self) -> String {
         format!("{} · {}", self.provider.provider_id(), self.model)
     }

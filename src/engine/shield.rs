@@ -50,7 +50,7 @@ impl Outgoing {
     }
 
     fn form_for(&self, answerer: &Answerer) -> Result<&Request, Error> {
-        if !answerer.provider.is_remote(&answerer.model) {
+        if !answerer.is_elsewhere() {
             return Ok(&self.plain);
         }
         if self.is_local_only {

@@ -20,6 +20,9 @@ pub struct ModelInfo {
     pub supports_images: Support,
     pub supports_tool_calling: Support,
     pub supports_structured_output: Support,
+    /// Whether its server says that it runs on another machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_elsewhere: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pricing: Option<Pricing>,
 }

@@ -79,16 +79,24 @@ pub fn decide(facts: &CallFacts, rules: &RuleSet) -> Decision {
     }
     // Matching has left out every allow rule that may not answer such a question.
     if let Some(rule) = first(RuleEffect::Allow) {
-        return Decision::Allow { by: Decider::Rule, rule: Some(rule) };
+        return allow(facts, Decider::Rule, Some(rule));
     }
     if reasons.is_empty() {
         if !mode_asks(facts) && !is_blind_change(facts) {
-            return Decision::Allow { by: Decider::Mode, rule: None };
+            return allow(facts, Decider::Mode, None);
         }
         reasons.push(AskReason::Mode);
     }
     reasons.extend(notices(facts));
     Decision::Ask { reasons, rememberable: !proposals(facts).is_empty() }
+}
+
+/// A yes of a rule or a mode holds for what can be undone: of anything else somebody is told first.
+fn allow(facts: &CallFacts, by: Decider, rule: Option<RuleId>) -> Decision {
+    if facts.shown.is_for_good {
+        return Decision::Ask { reasons: vec![AskReason::NotUndoable], rememberable: false };
+    }
+    Decision::Allow { by, rule }
 }
 
 /// A change of nobody knows what: no mode lets it through.

@@ -46,6 +46,17 @@ pub struct CallFacts {
     pub command: Option<CommandJudgement>,
     /// Whether an allow rule may cover the identical command (Settings; default no).
     pub remember_commands: bool,
+    /// What only a look at what it would do has shown; nothing before that look.
+    pub shown: Shown,
+}
+
+/// What a look at a call's effect has shown beyond its targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// In how many places of a command's folders nobody can look, at least.
+    pub unseen_places: u64,
+    /// Whether it changes something that cannot be brought back.
+    pub is_for_good: bool,
 }
 
 /// One path of a call after it was resolved by handle.

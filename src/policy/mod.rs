@@ -31,7 +31,7 @@ pub use display::{
     Deception, Segment, encode_host, escape, escape_address, escape_controls, escape_name, find_deceptive,
     find_deceptive_name, segments, segments_name,
 };
-pub use facts::{CallFacts, Origin, PathPlace, TargetFacts, TargetKind};
+pub use facts::{CallFacts, Origin, PathPlace, Shown, TargetFacts, TargetKind};
 pub use line::{Elided, beginning, elide, gap, one_line, one_line_name};
 pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};

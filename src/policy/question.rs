@@ -49,9 +49,9 @@ pub enum AskReason {
     UnparsedCommand,
     /// A rule was changed from outside: it may have been a refusal, so everything is asked until it is taken away.
     ChangedRule,
-    /// It cannot be undone, and nobody would have been told. Found out by the gate.
+    /// It cannot be undone, and nobody would have been told.
     NotUndoable,
-    /// Parts of a command's folders cannot be looked at, so that nothing is kept from it there. Found out by the gate.
+    /// Parts of a command's folders cannot be looked at, so that nothing is kept from it there.
     UnseenPlaces {
         /// How many, at least.
         count: u64,
@@ -61,6 +61,9 @@ pub enum AskReason {
 /// Every reason that no mode and no rule takes away, most serious first.
 pub(super) fn must_ask(facts: &CallFacts) -> Vec<AskReason> {
     let mut reasons = Vec::new();
+    if facts.shown.unseen_places > 0 {
+        reasons.push(AskReason::UnseenPlaces { count: facts.shown.unseen_places });
+    }
     if facts.command == Some(CommandJudgement::Unparsed) {
         reasons.push(AskReason::UnparsedCommand);
     }

@@ -240,7 +240,7 @@ fn allows(scope: &RuleScope, facts: &CallFacts) -> bool {
                 && all_targets(facts, |target| {
                     place_of_file(target).is_some_and(|(place, path)| {
                         folder_and_extension(path).is_some_and(|(inside, kind)| {
-                            folder_below(place, &inside) == folder_below(root, folder) && kind == *extension
+                            below(place, &inside) == below(root, folder) && kind == *extension
                         })
                     })
                 })
@@ -306,15 +306,13 @@ fn denies(scope: &RuleScope, facts: &CallFacts) -> bool {
         RuleScope::ExactCall { tool, args_hash, .. } => *tool == facts.tool && *args_hash == facts.args_hash,
         RuleScope::File { tool, root, file } => {
             *tool == facts.tool
-                && any_path(&|place, path| {
-                    is_same_root(place, root) && fold_name_path(&path.to_slash()) == fold_name_path(file)
-                })
+                && any_path(&|place, path| is_same_path(&below(place, &path.to_slash()), &below(root, file)))
         }
         RuleScope::FilesLike { tool, root, folder, extension } => {
             *tool == facts.tool
                 && any_path(&|place, path| {
                     folder_and_extension(path).is_some_and(|(inside, kind)| {
-                        is_same_root(&folder_below(place, &inside), &folder_below(root, folder))
+                        is_same_path(&below(place, &inside), &below(root, folder))
                             && fold_name(&kind) == fold_name(extension)
                     })
                 })
@@ -329,12 +327,13 @@ fn is_identical(facts: &CallFacts, tool: &str, plan_hash: &str) -> bool {
     facts.tool == tool && !plan_hash.is_empty() && facts.plan_hash == plan_hash
 }
 
-fn folder_below(root: &Path, folder: &str) -> PathBuf {
-    if folder.is_empty() { root.to_path_buf() } else { root.join(folder) }
+fn below(root: &Path, path: &str) -> PathBuf {
+    if path.is_empty() { root.to_path_buf() } else { root.join(path) }
 }
 
-fn is_same_root(place: &Path, root: &Path) -> bool {
-    fold_name_path(&place.to_string_lossy()) == fold_name_path(&root.to_string_lossy())
+/// Whole paths: the same place may be reached from several allowed folders, one within the other.
+fn is_same_path(one: &Path, other: &Path) -> bool {
+    fold_name_path(&one.to_string_lossy()) == fold_name_path(&other.to_string_lossy())
 }
 
 fn fold_name_path(path: &str) -> Vec<String> {

@@ -48,7 +48,8 @@ pub trait Provider: Send + Sync {
     /// Its id, for example `ollama`.
     fn provider_id(&self) -> &str;
 
-    /// Whether what this model is sent leaves this machine; secrets are masked for it then. Yes, where nothing says no.
+    /// Whether what this model is sent leaves this machine, by its name and the address alone; secrets are masked for it
+    /// then. Yes, where nothing says no. [`ModelInfo::is_elsewhere`] is what the server says besides.
     fn is_remote(&self, model: &str) -> bool {
         let _ = model;
         true

@@ -149,6 +149,7 @@ impl Scripted {
             supports_images: Support::Yes,
             supports_tool_calling: Support::Yes,
             supports_structured_output: Support::Yes,
+            is_elsewhere: false,
             pricing: None,
         }
     }

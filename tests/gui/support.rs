@@ -229,6 +229,7 @@ pub(crate) fn models() -> Event {
         supports_images: Support::No,
         supports_tool_calling: tools,
         supports_structured_output: Support::Unknown,
+        is_elsewhere: false,
         pricing: None,
     };
     let list = vec![model("qwen3:8b", Support::Yes), model("gemma3:4b", Support::No)];

@@ -158,6 +158,41 @@ fn an_image_for_a_model_that_cannot_see_is_refused_before_anything_is_sent() {
 }
 
 #[test]
+fn a_fallback_that_its_server_runs_elsewhere_gets_secrets_masked_whatever_its_name_is() {
+    let key = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6");
+    for is_elsewhere in [true, false] {
+        let (down, up) = (busy(), OllamaServer::start());
+        let mut show = json!({"model_info": {}, "capabilities": ["completion", "tools"]});
+        if is_elsewhere {
+            show["remote_model"] = json!("large:120b");
+        }
+        up.route("/api/show", Reply::json(200, &show));
+        up.answer(Reply::stream([text_line("Seen."), done_line("stop")]));
+        let (down_url, up_url) = (down.url(), up.url());
+        let prompt = format!("What is this?\n```\nTOKEN={key}\n```\n");
+        let output = exec(&[
+            "--provider",
+            "anthropic",
+            "--model",
+            "claude-sonnet-4-5",
+            "--base-url",
+            &down_url,
+            "--fallback-provider",
+            "ollama",
+            "--fallback-model",
+            "mine",
+            "--fallback-base-url",
+            &up_url,
+            &prompt,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let sent = up.last_chat().unwrap().to_string();
+        assert!(sent.contains("TOKEN="), "{sent}");
+        assert_eq!(sent.contains(&key), !is_elsewhere, "{sent}");
+    }
+}
+
+#[test]
 fn a_fallback_that_cannot_see_is_not_asked_about_an_image() {
     let place = tempfile::tempdir().unwrap();
     let image = place.path().join("a.png");

@@ -113,6 +113,28 @@ fn a_refusal_for_good_answers_the_other_questions_that_it_covers() {
 }
 
 #[test]
+fn no_change_of_the_rules_answers_a_question_about_what_cannot_be_undone() {
+    let mut desk = Desk::new(turns(vec![write("a.txt")]));
+    desk.set("safety.undo_space_mb", 1);
+    let session = desk.session.clone();
+    // The control: where it can be undone, this mode asks nobody.
+    desk.send(Command::SetMode { session: session.clone(), mode: ConfirmMode::Automatic });
+    let before = "x".repeat(2 << 20);
+    desk.write("a.txt", &before);
+    desk.say("write");
+    let asked = desk.asked();
+    assert_eq!((asked.reasons.as_slice(), asked.undoable), (&[AskReason::NotUndoable][..], false));
+    // Each has the waiting question looked at anew; the second is through when the first one was.
+    make(&mut desk, Some(session.clone()), RuleEffect::Deny, tool_anywhere("read_file"));
+    make(&mut desk, Some(session), RuleEffect::Deny, tool_anywhere("edit_file"));
+    desk.answer(&asked, Answer::Deny { reason: String::new() });
+    desk.turn_end();
+    let row = desk.calls().pop().unwrap();
+    assert_eq!((row.status, row.decider), (CallStatus::Denied, Some(Decider::Person)));
+    assert!(desk.read("a.txt") == before, "nothing was written");
+}
+
+#[test]
 fn a_fork_refuses_what_was_refused_for_good_and_asks_for_what_was_allowed() {
     for is_broken in [false, true] {
         let mut desk = kept(vec![read("a.txt"), read("a.txt"), write("b.txt")]);

@@ -95,6 +95,35 @@ fn planted_keys_and_key_blocks_in_a_read_file_do_not_reach_a_remote_model() {
 }
 
 #[test]
+fn a_model_that_its_server_runs_elsewhere_is_elsewhere_whatever_its_name_is() {
+    for is_elsewhere in [true, false] {
+        let server = OllamaServer::start();
+        let mut show = json!({"model_info": {"general.architecture": "llama", "llama.context_length": 8192}});
+        if is_elsewhere {
+            show["remote_model"] = json!("large:120b");
+        }
+        server.route("/api/show", Reply::json(200, &show));
+        server.answer(call("read_file", &json!({"path": "notes.txt"})));
+        server.answer(words("Read."));
+        let mut desk = desk(&server, false);
+        plant(&desk);
+        desk.say("Read notes.txt");
+        desk.turn_end();
+        let sent = received(&server);
+        assert!(sent.contains("first line"));
+        assert_eq!(sent.contains(&planted()), !is_elsewhere, "{sent}");
+        // A closed padlock holds it back.
+        let before = server.chats().len();
+        desk.send(Command::SetLocalOnly { session: desk.session.clone(), is_local_only: true });
+        server.answer(words("Yes."));
+        desk.say("Again");
+        let error = desk.turn_end().error.and_then(|error| error.provider_code);
+        assert_eq!(error.as_deref(), is_elsewhere.then_some("locked"));
+        assert_eq!(server.chats().len() - before, usize::from(!is_elsewhere));
+    }
+}
+
+#[test]
 fn send_anyway_sends_that_value_alone_and_can_be_taken_back() {
     let server = OllamaServer::start();
     server.answer(call("read_file", &json!({"path": "notes.txt"})));

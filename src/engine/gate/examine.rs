@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::ir::{Access, Code, Confinement, Failure, Network, Preview, Session, ToolCall};
 use crate::policy::{
-    AskReason, CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Surroundings, TargetFacts, decide,
+    CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Shown, Surroundings, TargetFacts, decide,
     folder_concern, judge_command, lexical, lexical_of_server,
 };
 use crate::port::Settings;
@@ -75,6 +75,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             .collect(),
         command: command.clone(),
         remember_commands: settings.safety.remember_commands,
+        shown: Shown::default(),
     };
     let Opened { roots, targets, mut unopened } = match opened {
         Ok(opened) => opened,
@@ -96,9 +97,9 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let tier = plan::tier(tool.access(), &confinement);
     let network = Network::Denied;
     let hash = plan::hash(caller.origin, &def.name, &args, &roots, &targets, tier, network);
-    let facts = facts_with(named.map(|(wanted, target)| target.facts(&wanted.given)).collect(), hash.clone());
-    let mut decision = decide(&facts, &rules);
-    if let Decision::Deny { failure, by, rule } = decision.clone() {
+    let mut facts = facts_with(named.map(|(wanted, target)| target.facts(&wanted.given)).collect(), hash.clone());
+    let decision = decide(&facts, &rules);
+    if let Decision::Deny { failure, by, rule } = decision {
         if let Some(rule) = &rule {
             count_hit(caller, rule).await;
         }
@@ -122,6 +123,14 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     } else {
         (targets, None)
     };
+    let room_bytes = match tool.access() {
+        Access::Write | Access::Delete => Undo::room_bytes(shared).await,
+        Access::Read | Access::Execute => 0,
+    };
+    let is_undoable = keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), room_bytes);
+    facts.shown = shown(tool.access(), preview.as_ref(), is_undoable);
+    // With what the look has shown, and so wherever these facts are judged again.
+    let mut decision = decide(&facts, &rules);
     if let (Decision::Ask { reasons, .. }, Some(target), Some(preview)) =
         (&mut decision, facts.targets.first(), &preview)
     {
@@ -129,30 +138,22 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             super::tree::reasons(target, preview).into_iter().filter(|new| !reasons.contains(new)).collect::<Vec<_>>(),
         );
     }
-    ask_of_unseen(preview.as_ref(), &mut decision);
-    let room_bytes = match tool.access() {
-        Access::Write | Access::Delete => Undo::room_bytes(shared).await,
-        Access::Read | Access::Execute => 0,
-    };
-    let is_undoable = keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), room_bytes, &mut decision);
     let hash = keep::bind(plan::with_trees(hash, &targets), tool.access(), is_undoable);
     let hash = plan::bind(hash, preview.as_ref());
     Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, is_undoable, unopened, hash })
 }
 
-/// A command in folders that cannot be seen whole runs only where somebody was told so.
-fn ask_of_unseen(preview: Option<&Preview>, decision: &mut Decision) {
-    let Some(Preview::Command(command)) = preview else { return };
-    if command.unseen == 0 {
-        return;
-    }
-    let reason = AskReason::UnseenPlaces { count: command.unseen };
-    let reasons = match decision {
-        Decision::Ask { reasons, .. } => std::iter::once(reason).chain(reasons.drain(..)).collect(),
-        Decision::Allow { .. } => vec![reason],
-        Decision::Deny { .. } => return,
+/// What the look at a call's effect has shown.
+fn shown(access: Access, preview: Option<&Preview>, is_undoable: bool) -> Shown {
+    let unseen_places = match preview {
+        Some(Preview::Command(command)) => command.unseen,
+        Some(Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. }) | None => 0,
     };
-    *decision = Decision::Ask { reasons, rememberable: false };
+    let is_for_good = match access {
+        Access::Write | Access::Delete => !is_undoable,
+        Access::Read | Access::Execute => false,
+    };
+    Shown { unseen_places, is_for_good }
 }
 
 pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {

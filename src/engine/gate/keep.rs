@@ -10,7 +10,7 @@ use crate::ir::{
     UndoState,
 };
 use crate::journal::{Image, Images, JournalError, Kept, MAX_TREE_ENTRIES, expected, keep, look};
-use crate::policy::{AskReason, Decision, TargetKind};
+use crate::policy::TargetKind;
 use crate::tool::schema::args_hash;
 use crate::tool::{Limits, Tool};
 use crate::workspace::{Purpose, Target, Trash};
@@ -21,8 +21,7 @@ use super::examine::blocking;
 use super::plan::Plan;
 use super::{Caller, Shared};
 
-/// Whether what this call does can be taken back, as far as that can be foretold. Where nobody would be asked and it
-/// cannot, somebody is asked.
+/// Whether what this call does can be taken back, as far as that can be foretold.
 pub(super) fn foretell(
     shared: &Shared,
     tool: &dyn Tool,
@@ -30,10 +29,8 @@ pub(super) fn foretell(
     targets: &[Target],
     preview: Option<&Preview>,
     room_bytes: u64,
-    decision: &mut Decision,
 ) -> bool {
-    let is_undoable = match (tool.access(), targets) {
-        (Access::Read | Access::Execute, _) => return false,
+    match (tool.access(), targets) {
         (Access::Write, [target]) => {
             let is_known = target.purpose() != Purpose::Write || tool.leaves(args, targets, &shared.limits()).is_some();
             is_known && has_place(target) && fits(shared, target, None, room_bytes)
@@ -44,12 +41,8 @@ pub(super) fn foretell(
             let is_restorable = target.is_restorable_after_delete(&trash);
             has_place(target) && (is_restorable || fits(shared, target, preview, room_bytes))
         }
-        (Access::Write | Access::Delete, _) => false,
-    };
-    if let (Decision::Allow { .. }, false) = (&*decision, is_undoable) {
-        *decision = Decision::Ask { reasons: vec![AskReason::NotUndoable], rememberable: false };
+        (Access::Read | Access::Execute | Access::Write | Access::Delete, _) => false,
     }
-    is_undoable
 }
 
 /// A yes to what can be undone is no yes to the same thing for good.

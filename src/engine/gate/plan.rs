@@ -70,14 +70,6 @@ impl Plan {
         bind(hash, self.preview.as_ref())
     }
 
-    /// In how many places of its folders nobody can look, as it was shown.
-    pub(super) fn unseen(&self) -> u64 {
-        match &self.preview {
-            Some(Preview::Command(command)) => command.unseen,
-            None | Some(Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. }) => 0,
-        }
-    }
-
     /// What it is about, as it is shown: the resolved target, or the command.
     pub(super) fn target(&self) -> String {
         match (self.targets.first(), &self.preview) {

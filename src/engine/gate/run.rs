@@ -133,7 +133,10 @@ async fn start(
         helper: shared.helper.clone(),
         surroundings: shared.surroundings.clone(),
         lifted,
-        walls: CommandWalls { unseen: plan.unseen(), ..shared.confiner.walls(plan.tier, plan.network).await },
+        walls: CommandWalls {
+            unseen: plan.facts.shown.unseen_places,
+            ..shared.confiner.walls(plan.tier, plan.network).await
+        },
         guard_log: GuardLog { records: shared.guard_records.clone(), put_back: Some(put_back) },
     };
     let permit = Permit::issue(row.call.id.clone(), plan.args, plan.targets, plan.roots, plan.hash);

@@ -12,7 +12,7 @@ use crate::ir::{
     UndoOutcome, UndoPlace, UndoPlan, UndoResult, UndoScope, UndoState, UnixMs, Verdict,
 };
 use crate::journal::{Deed, Done, JournalError, Kept, Means, save_beside};
-use crate::policy::{CallFacts, Decision, Origin, RuleSet, decide};
+use crate::policy::{CallFacts, Decision, Origin, RuleSet, Shown, decide};
 use crate::port::Event;
 use crate::tool::schema::args_hash;
 
@@ -150,6 +150,7 @@ impl Step<'_> {
             targets: targets.collect(),
             command: None,
             remember_commands: false,
+            shown: Shown::default(),
         };
         match decide(&facts, &RuleSet::default()) {
             // The person brings back what was theirs perhaps: that a tool may not write it is no reason.

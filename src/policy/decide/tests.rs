@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use crate::ir::{ConfirmMode, RiskLevel, SessionId, UnixMs};
 use crate::policy::{
-    BrokenRule, CommandJudgement, Meant, Origin, PathPlace, Platform, RelPath, Rule, RuleMaker, RuleScope,
+    BrokenRule, CommandJudgement, Meant, Origin, PathPlace, Platform, RelPath, Rule, RuleMaker, RuleScope, Shown,
     Surroundings, TargetFacts, TargetKind, judge_command,
 };
 
@@ -64,6 +64,7 @@ fn facts(access: Access, mode: ConfirmMode, target: TargetFacts) -> CallFacts {
         targets: vec![target],
         command: (access == Access::Execute).then_some(CommandJudgement::Parsed),
         remember_commands: false,
+        shown: Shown::default(),
     }
 }
 
@@ -119,6 +120,36 @@ fn each_mode_asks_for_what_it_says() {
         for (mode, expected) in MODES.into_iter().zip(expected) {
             assert_eq!(decided(&facts(access, mode, inside("a.md")), &[]), expected, "{access:?} {mode:?}");
         }
+    }
+}
+
+#[test]
+fn no_rule_and_no_mode_lets_through_what_cannot_be_undone() {
+    let for_good = |mode| {
+        let shown = Shown { is_for_good: true, ..Shown::default() };
+        CallFacts { shown, ..facts(Access::Write, mode, inside("a.md")) }
+    };
+    let rules = [everywhere(RuleEffect::Allow, "write_file")];
+    assert_eq!(decided(&for_good(ConfirmMode::Automatic), &[]), "ask NotUndoable");
+    assert_eq!(decided(&for_good(ConfirmMode::EveryCall), &rules), "ask NotUndoable");
+    assert_eq!(decided(&for_good(ConfirmMode::Changes), &[]), "ask* Mode");
+    let refused = [everywhere(RuleEffect::Deny, "write_file")];
+    assert_eq!(decided(&for_good(ConfirmMode::Automatic), &refused), "CONFIRMATION_REJECTED Rule");
+}
+
+#[test]
+fn no_rule_lets_a_command_through_where_nobody_can_look() {
+    let identical = RuleScope::IdenticalPlan {
+        tool: "run_command".to_owned(),
+        plan_hash: "plan".to_owned(),
+        target: String::new(),
+    };
+    let rules = [rule(RuleEffect::Allow, identical)];
+    let command = facts(Access::Execute, ConfirmMode::Automatic, inside(""));
+    for (unseen_places, expected) in [(0, "allow rule"), (2, "ask UnseenPlaces,Command")] {
+        let shown = Shown { unseen_places, ..Shown::default() };
+        let facts = CallFacts { remember_commands: true, shown, ..command.clone() };
+        assert_eq!(decided(&facts, &rules), expected);
     }
 }
 

@@ -1,5 +1,5 @@
 use crate::ir::{Access, ConfirmMode, RiskLevel};
-use crate::policy::{Origin, Platform, Surroundings, judge_command};
+use crate::policy::{Origin, Platform, Shown, Surroundings, judge_command};
 
 use super::*;
 
@@ -33,6 +33,7 @@ fn write_to(path: &str) -> CallFacts {
         }],
         command: None,
         remember_commands: false,
+        shown: Shown::default(),
     }
 }
 
@@ -272,6 +273,24 @@ fn the_same_folder_is_the_same_from_another_allowed_folder() {
     ] {
         assert_eq!(allows(by_hand(folder), &write_to(path)), is_covered, "{folder} {path}");
         assert_eq!(denies(by_hand(folder), &write_to(path)), is_covered, "{folder} {path}");
+    }
+}
+
+#[test]
+fn a_refused_file_is_refused_from_every_allowed_folder_that_it_lies_in() {
+    let refused = |root: &str, file: &str| RuleScope::File {
+        tool: "write_file".to_owned(),
+        root: PathBuf::from(root),
+        file: file.to_owned(),
+    };
+    for (root, file, is_covered) in [
+        ("/projects/ws", "docs/a.md", true),
+        ("/projects", "ws/Docs/A.md", true),
+        ("/projects/ws/docs", "a.md", true),
+        ("/projects/ws/docs", "docs/a.md", false),
+        ("/projects/ws", "a.md", false),
+    ] {
+        assert_eq!(denies(refused(root, file), &write_to("docs/a.md")), is_covered, "{root} {file}");
     }
 }
 

@@ -107,6 +107,7 @@ impl Anthropic {
             supports_images: known.images,
             supports_tool_calling: Support::Yes,
             supports_structured_output: Support::Unknown,
+            is_elsewhere: false,
             pricing: None,
         }
     }

@@ -125,6 +125,7 @@ impl Guide {
             supports_images: Support::No,
             supports_tool_calling: Support::Yes,
             supports_structured_output: Support::No,
+            is_elsewhere: false,
             pricing: None,
         }
     }

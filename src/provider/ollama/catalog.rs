@@ -155,6 +155,7 @@ impl Facts {
             supports_tool_calling: self.can("tools"),
             // Every model can be held to a JSON schema.
             supports_structured_output: Support::Yes,
+            is_elsewhere: self.is_remote,
             pricing: None,
         }
     }

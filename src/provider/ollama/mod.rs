@@ -193,7 +193,7 @@ impl Provider for Ollama {
     }
 
     fn is_remote(&self, model: &str) -> bool {
-        // A cloud model answers through the local server, but not on it.
+        // A cloud model answers through the local server, but not on it. It may have another name: the server says so then.
         let is_cloud = model.ends_with("-cloud") || model.ends_with(":cloud");
         is_cloud || self.is_remote.unwrap_or(!self.http.is_on_this_machine())
     }

@@ -229,6 +229,7 @@ fn unknown(provider: &str, model: &str) -> ModelInfo {
         supports_images: said(|row| row.sees),
         supports_tool_calling: said(|row| row.calls),
         supports_structured_output: Support::Unknown,
+        is_elsewhere: false,
         pricing: None,
     }
 }
