@@ -39,10 +39,17 @@ fn told(look: &FinishedLook) -> Vec<Event> {
         let key = match reverted.how {
             Revert::Removed | Revert::Restored => "notice-look-put-back",
             Revert::Left => "notice-look-left",
-            Revert::Outside => continue,
+            Revert::Outside | Revert::Prevented => continue,
         };
         let folder = look.roots.get(reverted.root).map(|root| root.path().display().to_string()).unwrap_or_default();
         by_key.entry(key).or_default().push(shown(&format!("{folder}/{}", reverted.path)));
+    }
+    for (number, path) in &look.later {
+        let folder = look.roots.get(*number).map(|root| root.path().display().to_string()).unwrap_or_default();
+        by_key.entry("notice-look-later").or_default().push(shown(&format!("{folder}/{path}")));
+    }
+    for folder in &look.gone {
+        by_key.entry("notice-look-gone").or_default().push(shown(&folder.display().to_string()));
     }
     if look.report.unseen > 0 {
         let folders = look.roots.iter().map(|root| shown(&root.path().display().to_string()));

@@ -28,6 +28,8 @@ mod filter;
 #[cfg(target_os = "linux")]
 mod inner;
 #[cfg(unix)]
+mod lease;
+#[cfg(unix)]
 mod limit;
 #[cfg(target_os = "linux")]
 mod namespace;
@@ -56,6 +58,8 @@ pub use spec::{CommandOutcome, CommandSpec, Ending, SandboxError, signal_name};
 
 #[cfg(unix)]
 pub use bubblewrap::{BUBBLEWRAP_PATHS, Bubblewrap};
+#[cfg(unix)]
+pub use lease::{Lease, NoLease, lease};
 #[cfg(unix)]
 pub use probe::{Found, attack, probe, starts};
 #[cfg(unix)]

@@ -14,9 +14,11 @@ use super::schema::{arguments, schema_of};
 use super::{
     CommandWalls, Limits, PathWanted, Permit, PreviewContext, PutBack, RunContext, RunError, Tool, ToolRequest,
 };
-use crate::ir::{Access, Code, CommandPreview, Failure, Network, Preview, RiskLevel, Tier, ToolCategory, ToolDef};
+use crate::ir::{
+    Access, Code, CommandPreview, Failure, Leak, Network, Preview, RiskLevel, Tier, ToolCategory, ToolDef,
+};
 use crate::sandbox::{self, CommandOutcome, CommandSpec, Confine, Ending, SandboxError, signal_name};
-use crate::workspace::{Guard, GuardReport, Purpose, Revert, Reverted, Target, Watching};
+use crate::workspace::{Guard, GuardReport, Purpose, RecordedRun, Revert, Reverted, Target, Watching};
 
 /// A command line.
 pub(super) struct RunCommand;
@@ -112,7 +114,12 @@ impl Tool for RunCommand {
         };
         let record = match (&guard, &context.guard_log.records) {
             (Some(guard), Some(folder)) => {
-                Some(guard.record(folder, permit.call().as_str(), spec.timeout).map_err(|error| {
+                let run = RecordedRun {
+                    mark: permit.call().as_str(),
+                    timeout: spec.timeout,
+                    may_stop_nod: tier.known_gaps().contains(&Leak::Signal),
+                };
+                Some(guard.record(folder, &run).map_err(|error| {
                     let words =
                         format!("What finishes the look after a crash could not be kept, so nothing ran: {error}.");
                     Failure::new(Code::IoError, words)
@@ -120,7 +127,7 @@ impl Tool for RunCommand {
             }
             (None, _) | (_, None) => None,
         };
-        let (ran, watched) = guarded::run(&spec, guard.as_mut(), context);
+        let (ran, watched) = guarded::run(&spec, guard.as_mut(), record.as_ref(), context);
         let stopped_for = watched.stopped_for.clone();
         let unwatched = watched.unwatched;
         let report = guard.map(|guard| guard.revert(watched)).unwrap_or_default();
@@ -254,6 +261,10 @@ fn stopped_words(path: &str, how: Revert) -> String {
             "The command was stopped with all that it had started: it changed {path}, which git, an editor or an agent \
              obeys at once. Leave such files to the person, and run the rest without them."
         ),
+        Revert::Prevented => format!(
+            "The command was stopped with all that it had started: it opened {path} for writing, which git, an editor or \
+             an agent obeys at once. It was not changed. Leave such files to the person, and run the rest without them."
+        ),
         Revert::Outside => format!(
             "The command was stopped with all that it had started: another program changed {path} meanwhile, which took \
              away what kept the command from it. Run it again."
@@ -268,6 +279,7 @@ fn shown(reverted: &Reverted) -> Value {
         Revert::Restored => "put back: something later executes it",
         Revert::Left => "changed, and could not be put back: something later executes it",
         Revert::Outside => "changed by another program while the command ran, and left as it is",
+        Revert::Prevented => "opened for writing, and the command was stopped before: something obeys it at once",
     };
     json!({"path": reverted.path, "state": reverted.how, "note": how})
 }

@@ -35,7 +35,8 @@ pub use delete::{Deleted, Extent};
 pub use error::WorkspaceError;
 pub use folder::{Entry, Folder};
 pub use guard::{
-    FinishedLook, Guard, GuardRecord, GuardReport, Guarded, Revert, Reverted, Taken, Watched, Watching, finish_looks,
+    FinishedLook, Guard, GuardRecord, GuardReport, Guarded, Lease, Leased, RecordedRun, Revert, Reverted, TakeLease,
+    Taken, Watched, Watching, finish_looks,
 };
 pub use look::{QueryOptions, SearchQuery};
 pub use mounts::mounts_below;

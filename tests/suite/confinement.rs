@@ -80,7 +80,7 @@ pub(crate) fn also_as_ordinary_user(test: &str) {
     eprintln!("as an ordinary user:\n{text}");
 }
 
-fn spec(walls: &CommandWalls, folder: &Path, command: &str, timeout: Duration) -> CommandSpec {
+pub(crate) fn spec(walls: &CommandWalls, folder: &Path, command: &str, timeout: Duration) -> CommandSpec {
     let folder = folder.canonicalize().unwrap();
     CommandSpec {
         command: command.into(),

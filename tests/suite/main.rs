@@ -34,6 +34,8 @@ mod kill;
 mod kill_point;
 mod large_write;
 mod link;
+#[cfg(target_os = "linux")]
+mod mapping;
 mod network;
 mod openai;
 mod order;

@@ -17,14 +17,14 @@ use tokio_util::sync::CancellationToken;
 use crate::confinement::{also_as_ordinary_user, is_root, run_tool, run_tool_watched, tiers, walls};
 
 /// Git as the person has it: nothing of the computer's own configuration counts.
-fn git(folder: &Path, words: &[&str]) -> Command {
+pub(crate) fn git(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", "/nonexistent").env("GIT_TERMINAL_PROMPT", "0");
     command
 }
 
-fn has_git() -> bool {
+pub(crate) fn has_git() -> bool {
     let has = Command::new("git").arg("--version").output().is_ok();
     if !has {
         eprintln!("git is not installed: nothing can be shown by it");
@@ -33,12 +33,12 @@ fn has_git() -> bool {
 }
 
 /// A repository with one commit, and a folder beside it that belongs to the attack.
-struct Project {
+pub(crate) struct Project {
     place: tempfile::TempDir,
 }
 
 impl Project {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = tempfile::tempdir().unwrap();
         let project = Self { place };
         let folder = project.folder();
@@ -56,12 +56,12 @@ impl Project {
         project
     }
 
-    fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.place.path().canonicalize().unwrap().join("ws")
     }
 
     /// Where what git was made to run would leave its mark: out of every command's reach.
-    fn mark(&self) -> PathBuf {
+    pub(crate) fn mark(&self) -> PathBuf {
         self.place.path().canonicalize().unwrap().join("mark")
     }
 
@@ -76,18 +76,18 @@ impl Project {
     }
 
     /// What an editor does all the time, in the folder and in one below it.
-    fn ask_git(&self) {
+    pub(crate) fn ask_git(&self) {
         ask_git(&self.folder());
     }
 }
 
-fn ask_git(folder: &Path) {
+pub(crate) fn ask_git(folder: &Path) {
     for folder in [folder, &folder.join("src")] {
         git(folder, &["status"]).status().unwrap();
     }
 }
 
-fn code(ran: &Result<Value, RunError>) -> Option<&'static str> {
+pub(crate) fn code(ran: &Result<Value, RunError>) -> Option<&'static str> {
     ran.as_ref().err().map(|error| error.failure.code.as_str())
 }
 

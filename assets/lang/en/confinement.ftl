@@ -35,5 +35,6 @@ network-badge = with the network
 reverted-files = Put back, because something would execute it later: { $paths }
 reverted-left = Changed and not put back, look at it: { $paths }
 reverted-outside = Changed by another program while it ran, left as it is: { $paths }
+reverted-prevented = Stopped before it could change what something obeys at once: { $paths }
 reverted-kept = What lay there is kept: the history of changes brings it back.
 reverted-unchecked = Too many files to check all of them for what something executes later.

@@ -35,5 +35,6 @@ network-badge = 可用网络
 reverted-files = 已恢复（这些内容以后会被执行）：{ $paths }
 reverted-left = 已被更改且未能恢复，请检查：{ $paths }
 reverted-outside = 运行期间被其他程序更改，保持原样：{ $paths }
+reverted-prevented = 在更改会被立即执行的内容之前已停止：{ $paths }
 reverted-kept = 原来放在那里的内容已保留：可在更改历史中找回。
 reverted-unchecked = 文件太多，未能全部检查其中以后会被执行的内容。

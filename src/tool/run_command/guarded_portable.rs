@@ -2,12 +2,13 @@
 
 use crate::sandbox::{self, CommandOutcome, CommandSpec, SandboxError};
 use crate::tool::{Progress, RunContext};
-use crate::workspace::{Guard, Watched};
+use crate::workspace::{Guard, GuardRecord, Watched};
 
 /// Runs it to its end.
 pub(super) fn run(
     spec: &CommandSpec,
     _guard: Option<&mut Guard>,
+    _record: Option<&GuardRecord>,
     context: &RunContext,
 ) -> (Result<CommandOutcome, SandboxError>, Watched) {
     let mut on_output =

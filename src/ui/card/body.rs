@@ -437,6 +437,7 @@ fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
         (paths(&["removed", "restored"]), "reverted-files"),
         (paths(&["left"]), "reverted-left"),
         (paths(&["outside"]), "reverted-outside"),
+        (paths(&["prevented"]), "reverted-prevented"),
     ] {
         if !paths.is_empty() {
             facts.push(lang.format(text, &[("paths", paths.as_str().into())]));

@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) tops: Vec<Top>,
     /// Folders of git itself, nearest first: they stay where they are.
     pub(super) git_folders: Vec<Vec<OsString>>,
+    /// What changes nothing for git as it is, and would as something else: by path.
+    pub(super) harmless: Vec<Vec<OsString>>,
     /// Sensitive names, and whether each is a folder.
     pub(super) sensitive: Vec<(Vec<OsString>, bool)>,
     /// The folders that were looked at.
@@ -282,9 +284,12 @@ impl Walk<'_> {
                 return;
             }
             Meaning::Protected(when) => {
-                if let Some(kept) = Kept::of(folder, &name, when, &mut self.room)
-                    && !placeholder::is_one(around, &name, folder, &kept)
-                {
+                let kept = Kept::of(folder, &name, when, &mut self.room);
+                if let Some(kept) = kept.as_ref().filter(|kept| placeholder::is_one(around, &name, folder, kept)) {
+                    if placeholder::can_become_another(kept) {
+                        self.found.harmless.push(self.child(&name));
+                    }
+                } else if let Some(kept) = kept {
                     let path = self.child(&name);
                     if !around.is_protected() {
                         self.found.tops.push(Top { path: path.clone(), parent: object });

@@ -6,7 +6,12 @@
 //! It judges no command, and what it takes away it hands on.
 
 mod back;
+#[cfg(target_os = "linux")]
+mod hold;
 mod kept;
+mod lease;
+#[cfg_attr(not(target_os = "linux"), path = "life_portable.rs")]
+mod life;
 mod look;
 mod name;
 mod placeholder;
@@ -27,7 +32,8 @@ use name::Names;
 use placeholder::Placeholder;
 use watch::Watcher;
 
-pub use record::{FinishedLook, GuardRecord, finish_looks};
+pub use lease::{Lease, Leased, TakeLease};
+pub use record::{FinishedLook, GuardRecord, RecordedRun, finish_looks};
 
 /// The protected files of some allowed folders, as they were.
 #[derive(Debug)]
@@ -84,6 +90,8 @@ pub enum Revert {
     Left,
     /// It was changed where the command could not: by somebody else, so it stays.
     Outside,
+    /// It was opened to be changed, and the command was stopped first.
+    Prevented,
 }
 
 /// What was taken away, to be brought back.
@@ -238,6 +246,15 @@ impl Guard {
         })
     }
 
+    /// Keeps writers from what is picked up at once and not mounted, until the watch is over: whoever would write waits, and
+    /// the watch stops the command. Right before the command starts.
+    #[cfg(unix)]
+    pub fn hold(&mut self, take: TakeLease) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher.hold(&self.roots, take);
+        }
+    }
+
     /// Watches until `end` can be read or is closed. `stop` is called the moment that something must not be there; it may
     /// be called again. Without any watch it gives back at once what that means.
     #[cfg(unix)]
@@ -254,10 +271,13 @@ impl Guard {
 
     /// Looks again and puts back what is no longer as it was.
     pub fn revert(mut self, watched: Watched) -> GuardReport {
+        // Nobody is kept waiting for what is put back.
+        self.watcher = None;
         let mut report = GuardReport { reverted: watched.into_reverted(), unseen: 0 };
         let mut names = std::mem::take(&mut self.names);
         for (number, guarded) in self.roots.iter_mut().enumerate() {
-            guarded.clear();
+            let left = guarded.clear();
+            report.reverted.extend(left.into_iter().map(|path| Reverted::new(number, &path, Revert::Left)));
             let look = Look {
                 root: &guarded.root,
                 before: Some(&guarded.before),
@@ -287,11 +307,14 @@ impl GuardedRoot {
         Before { root: self.root.folder(), number: self.number, found: &self.before, fixed: &self.fixed }
     }
 
-    /// Takes away what was put there for the command.
-    fn clear(&mut self) {
-        for placeholder in self.placeholders.drain(..) {
-            placeholder::take_away(self.root.folder(), placeholder);
-        }
+    /// Takes away what was put there for the command; gives what could not be.
+    fn clear(&mut self) -> Vec<Vec<OsString>> {
+        let all = self.placeholders.drain(..);
+        all.filter_map(|one| {
+            let path = one.path.clone();
+            (placeholder::take_away(one) == placeholder::Left::There).then_some(path)
+        })
+        .collect()
     }
 }
 
@@ -303,8 +326,7 @@ impl Drop for GuardedRoot {
 
 impl Reverted {
     fn new(root: usize, path: &[OsString], how: Revert) -> Self {
-        let path = path.iter().map(|name| name.to_string_lossy()).collect::<Vec<_>>().join("/");
-        Self { root, path, how, taken: None, left: None }
+        Self { root, path: shown(path), how, taken: None, left: None }
     }
 
     fn is_of(&self, other: &Self) -> bool {
@@ -332,6 +354,11 @@ fn opened<'found>(
     })
     .take(most)
     .collect()
+}
+
+/// A path from an allowed folder, with `/`.
+fn shown(path: &[OsString]) -> String {
+    path.iter().map(|name| name.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 fn below(root: &Root, path: &[OsString]) -> PathBuf {

@@ -1,6 +1,6 @@
 //! What is on the disk while a command runs, so that a look that Nod did not live to see is finished at its next start.
 //!
-//! The person may have worked in the folder since: what changed after the command can have run is theirs and stays.
+//! The person may have worked in the folder since: what changed after the command can have run (`life`) is theirs and stays.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,9 +14,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use super::kept::{Content, Kept, Object, descend};
+use super::life::{self, Birth};
 use super::look::{Found, Look, MOST_FOLDERS, Top};
 use super::name::{Names, PickedUp};
-use super::{Guard, GuardReport, GuardedRoot, placeholder};
+use super::placeholder::{self, Left};
+use super::{Guard, GuardReport, GuardedRoot};
 use crate::policy::TargetKind;
 use crate::workspace::{Folder, Identity, Root, Stat};
 
@@ -28,6 +30,18 @@ const FORM: u32 = 1;
 #[derive(Debug)]
 pub struct GuardRecord {
     path: PathBuf,
+    file: File,
+}
+
+/// What a record says of the run.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordedRun<'run> {
+    /// Comes back with what is found.
+    pub mark: &'run str,
+    /// How long the command may take.
+    pub timeout: Duration,
+    /// Whether the command may be able to hold Nod up: then Nod's signs of life say nothing of its end.
+    pub may_stop_nod: bool,
 }
 
 /// A look that was finished after a crash.
@@ -39,6 +53,10 @@ pub struct FinishedLook {
     pub roots: Vec<Root>,
     /// What was found.
     pub report: GuardReport,
+    /// What changed when the command could no longer run, by the number of its folder and the path, with `/`: it stays.
+    pub later: Vec<(usize, String)>,
+    /// Allowed folders that are not where they were, and are not found.
+    pub gone: Vec<PathBuf>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,6 +64,11 @@ struct Record {
     form: u32,
     mark: String,
     timeout_ms: u64,
+    /// In nanoseconds since 1970; without it, when the record was touched last.
+    #[serde(default)]
+    begun_ns: Option<i128>,
+    #[serde(default)]
+    birth: Option<Birth>,
     roots: Vec<RecordedRoot>,
 }
 
@@ -55,6 +78,9 @@ struct RecordedRoot {
     object: Object,
     git_folders: Vec<Vec<OsString>>,
     fixed: Vec<(Vec<OsString>, Object)>,
+    /// What was put where nothing was.
+    #[serde(default)]
+    placeholders: Vec<Object>,
     /// The folders that protected things lie in.
     parents: Vec<Object>,
     is_cut: bool,
@@ -83,29 +109,41 @@ enum RecordedContent {
 }
 
 impl Guard {
-    /// Puts on the disk, in Nod's own folder, what is needed to finish the look after a command that may take this long.
-    /// `mark` comes back with what is found.
+    /// Puts on the disk, in Nod's own folder, what is needed to finish the look after a command.
     ///
     /// # Errors
     /// When it cannot be written: then nothing may run.
-    pub fn record(&self, folder: &Path, mark: &str, timeout: Duration) -> io::Result<GuardRecord> {
+    pub fn record(&self, folder: &Path, run: &RecordedRun<'_>) -> io::Result<GuardRecord> {
         let roots = self.roots.iter().map(GuardedRoot::recorded).collect();
-        let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        let record = Record { form: FORM, mark: mark.to_owned(), timeout_ms, roots };
+        let timeout_ms = u64::try_from(run.timeout.as_millis()).unwrap_or(u64::MAX);
         make_private(folder)?;
         let temporary = tempfile::Builder::new().prefix("run-").suffix(".tmp").tempfile_in(folder)?;
         let (mut file, temporary) = temporary.into_parts();
+        let record = Record {
+            form: FORM,
+            mark: run.mark.to_owned(),
+            timeout_ms,
+            begun_ns: Some(touched_ns(&file)?),
+            birth: Birth::now(run.may_stop_nod),
+            roots,
+        };
         file.write_all(&serde_json::to_vec(&record)?)?;
         file.sync_all()?;
         let path = temporary.with_extension("json");
         temporary.persist_noclobber(&path).map_err(|refused| refused.error)?;
         // So that it is there after a loss of power too, where the system can.
         File::open(folder).and_then(|folder| folder.sync_all()).ok();
-        Ok(GuardRecord { path })
+        Ok(GuardRecord { path, file })
     }
 }
 
 impl GuardRecord {
+    /// Shows that Nod lives, until `end` can be read or is closed.
+    #[cfg(unix)]
+    pub fn stay(&self, end: std::os::fd::BorrowedFd<'_>) {
+        life::stay(&self.file, end);
+    }
+
     /// The look is done: nothing is left to finish.
     #[expect(clippy::disallowed_methods, reason = "its own file in Nod's own folder")]
     pub fn done(self) {
@@ -123,15 +161,14 @@ fn make_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Finishes the looks whose records lie in Nod's own folder. A record that cannot be read, and one whose folder is gone, is
-/// told in the log and goes.
+/// Finishes the looks whose records lie in Nod's own folder. A record that cannot be read is told in the log and goes.
 #[expect(clippy::disallowed_methods, reason = "its own files in Nod's own folder")]
 pub fn finish_looks(folder: &Path) -> Vec<FinishedLook> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut finished = Vec::new();
     for path in entries.map(|entry| entry.path()) {
-        match read(&path).and_then(|(record, begun_ns)| finish(record, begun_ns)) {
-            Ok(look) => finished.push(look),
+        match read(&path) {
+            Ok((record, touched_ns)) => finished.push(finish(record, touched_ns)),
             Err(error) => tracing::warn!(%error, "the look after a command could not be finished"),
         }
         std::fs::remove_file(&path).ok();
@@ -139,35 +176,45 @@ pub fn finish_looks(folder: &Path) -> Vec<FinishedLook> {
     finished
 }
 
-/// The record, and when it was written: right before the command ran.
+/// The record, and when it was touched last.
 fn read(path: &Path) -> io::Result<(Record, i128)> {
     let file = OpenOptions::new().read(true).open(path)?;
-    let modified = file.metadata()?.modified()?;
-    let begun = modified.duration_since(std::time::UNIX_EPOCH).map_err(io::Error::other)?;
+    let touched_ns = touched_ns(&file)?;
     let record: Record = serde_json::from_reader(io::BufReader::new(file))?;
     if record.form != FORM {
         return Err(io::Error::other("it is of another version"));
     }
-    Ok((record, i128::try_from(begun.as_nanos()).unwrap_or(i128::MAX)))
+    Ok((record, touched_ns))
 }
 
-fn finish(record: Record, begun_ns: i128) -> io::Result<FinishedLook> {
-    let Record { mark, timeout_ms, roots: recorded, .. } = record;
+fn touched_ns(file: &File) -> io::Result<i128> {
+    let modified = file.metadata()?.modified()?.duration_since(std::time::UNIX_EPOCH).map_err(io::Error::other)?;
+    Ok(i128::try_from(modified.as_nanos()).unwrap_or(i128::MAX))
+}
+
+fn finish(record: Record, touched_ns: i128) -> FinishedLook {
+    let Record { mark, timeout_ms, begun_ns, birth, roots: recorded, .. } = record;
     let may_take = Duration::from_millis(timeout_ms).saturating_add(GRACE).as_nanos();
-    let ended_ns = begun_ns.saturating_add(i128::try_from(may_take).unwrap_or(i128::MAX));
-    let mut roots = Vec::with_capacity(recorded.len());
-    let mut report = GuardReport::default();
+    let latest_ns = begun_ns.unwrap_or(touched_ns).saturating_add(i128::try_from(may_take).unwrap_or(i128::MAX));
+    let known_ns = birth.and_then(|birth| birth.end_ns(touched_ns));
+    let ended_ns = known_ns.map_or(latest_ns, |known| known.min(latest_ns));
+    let mut look = FinishedLook {
+        mark,
+        roots: Vec::with_capacity(recorded.len()),
+        report: GuardReport::default(),
+        later: Vec::new(),
+        gone: Vec::new(),
+    };
     let mut names = Names::default();
-    for (number, recorded) in recorded.into_iter().enumerate() {
-        let root = Root::reopen(Path::new(&recorded.path)).map_err(io::Error::other)?;
-        if (root.identity().device, root.identity().inode) != recorded.object {
-            return Err(io::Error::other("the allowed folder is another one now"));
-        }
+    for recorded in recorded {
+        let number = look.roots.len();
+        let Some(root) = find_again(&recorded) else {
+            look.gone.push(PathBuf::from(recorded.path));
+            continue;
+        };
+        let placeholders = recorded.placeholders.clone();
         let guarded = GuardedRoot::from_record(root, recorded, number);
-        for git in &guarded.before.git_folders {
-            placeholder::clear(guarded.root.folder(), git);
-        }
-        let look = Look {
+        let around = Look {
             root: &guarded.root,
             before: Some(&guarded.before),
             names: &mut names,
@@ -175,29 +222,65 @@ fn finish(record: Record, begun_ns: i128) -> io::Result<FinishedLook> {
             number,
             most_folders: MOST_FOLDERS,
         };
-        let mut after = look.whole();
-        leave_what_came_later(&guarded, &mut after, ended_ns);
-        report.unseen += after.unseen();
-        report.reverted.extend(guarded.before().put_back(&after));
-        roots.push(guarded.root.clone());
+        let mut after = around.whole();
+        // They may have been moved since.
+        for git in guarded.before.git_folders.iter().chain(&after.git_folders) {
+            if placeholder::clear(guarded.root.folder(), git, &placeholders) == Left::There {
+                look.report.reverted.push(placeholder::told(number, git));
+            }
+        }
+        let later = leave_what_came_later(&guarded, &mut after, ended_ns, latest_ns);
+        look.later.extend(later.into_iter().map(|path| (number, super::shown(&path))));
+        look.report.unseen += after.unseen();
+        look.report.reverted.extend(guarded.before().put_back(&after));
+        look.roots.push(guarded.root.clone());
     }
-    Ok(FinishedLook { mark, roots, report })
+    look
 }
 
-/// What changed after the command's last moment counts as it was before: it is the person's.
-fn leave_what_came_later(guarded: &GuardedRoot, after: &mut Found, ended_ns: i128) {
+/// The allowed folder: where it was, or under another name beside.
+fn find_again(recorded: &RecordedRoot) -> Option<Root> {
+    let is_it = |root: &Root| (root.identity().device, root.identity().inode) == recorded.object;
+    let path = Path::new(&recorded.path);
+    if let Some(root) = Root::reopen(path).ok().filter(is_it) {
+        return Some(root);
+    }
+    let above = Folder::open_ambient(path.parent()?).ok()?;
+    let names = above.names().ok()?;
+    let has_it =
+        |name: &&OsString| above.stat_of(name).is_ok_and(|stat| super::kept::object_of(&stat) == recorded.object);
+    let renamed = names.iter().find(has_it)?;
+    Root::reopen(&above.true_path().ok()?.join(renamed)).ok().filter(is_it)
+}
+
+/// What changed after the command's last moment counts as it was before: it is the person's. Gives what of it is told: not
+/// what changed when anybody could have known that it is theirs.
+fn leave_what_came_later(
+    guarded: &GuardedRoot,
+    after: &mut Found,
+    ended_ns: i128,
+    latest_ns: i128,
+) -> Vec<Vec<OsString>> {
     let before = &guarded.before.protected;
-    let later: Vec<Vec<OsString>> = after
+    let later: Vec<(Vec<OsString>, i128)> = after
         .protected
         .iter()
         .filter(|(_, now)| now.stat.changed_ns > ended_ns)
-        .map(|(path, _)| path.clone())
+        .map(|(path, now)| (path.clone(), now.stat.changed_ns))
         .collect();
-    for path in later {
+    let mut told = Vec::new();
+    for (path, changed_ns) in later {
+        let is_another = match (before.get(&path), after.protected.get(&path)) {
+            (Some(kept), Some(now)) => !kept.is_same(now),
+            (None, _) | (_, None) => true,
+        };
         match before.get(&path) {
-            Some(kept) => after.protected.insert(path, kept.clone()),
+            Some(kept) => after.protected.insert(path.clone(), kept.clone()),
             None => after.protected.remove(&path),
         };
+        if is_another && changed_ns <= latest_ns {
+            told.push(path);
+        }
     }
     // What is gone may have been taken away later: its folder says when it changed last.
     let root = guarded.root.folder();
@@ -208,11 +291,12 @@ fn leave_what_came_later(guarded: &GuardedRoot, after: &mut Found, ended_ns: i12
             after.protected.insert(path.clone(), kept.clone());
         }
     }
+    told
 }
 
 impl GuardedRoot {
     fn recorded(&self) -> RecordedRoot {
-        let Self { root, before, fixed, .. } = self;
+        let Self { root, before, fixed, placeholders, .. } = self;
         let parents = before.protected.keys().filter_map(|path| super::parent(root.folder(), path)).collect();
         let protected = before
             .protected
@@ -238,6 +322,7 @@ impl GuardedRoot {
             object: (root.identity().device, root.identity().inode),
             git_folders: before.git_folders.clone(),
             fixed: fixed.iter().map(|top| (top.path.clone(), top.parent)).collect(),
+            placeholders: placeholders.iter().filter_map(placeholder::Placeholder::made).collect(),
             parents,
             is_cut: before.is_cut(),
             protected,

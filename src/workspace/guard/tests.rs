@@ -368,15 +368,36 @@ fn two_runs_share_what_stands_where_nothing_is_and_the_last_one_takes_it_away() 
     assert!(!place.path(".git/commondir").exists());
 }
 
-/// The record of a run that Nod did not live to see, which began this long before now.
-fn crashed(place: &Place, data: &Path, ago: std::time::Duration) {
+/// How a run that Nod did not live to see lies behind.
+#[cfg(target_os = "linux")]
+struct Behind {
+    /// When it began.
+    began: std::time::Duration,
+    /// When Nod showed last that it lives.
+    sign: std::time::Duration,
+    timeout: std::time::Duration,
+    may_stop_nod: bool,
+}
+
+#[cfg(target_os = "linux")]
+fn ago(seconds: u64) -> std::time::Duration {
+    std::time::Duration::from_secs(seconds)
+}
+
+/// Its record.
+#[cfg(target_os = "linux")]
+fn crashed(place: &Place, data: &Path, behind: &Behind) {
     let mut guard = guard_of(place);
     guard.fix(100);
-    let record = guard.record(data, "call-1", std::time::Duration::from_secs(1)).unwrap();
-    let file = fs::read_dir(data).unwrap().next().unwrap().unwrap().path();
-    let begun = fs::metadata(&file).unwrap().modified().unwrap() - ago;
-    fs::File::options().write(true).open(file).unwrap().set_modified(begun).unwrap();
-    drop(record);
+    let run = RecordedRun { mark: "call-1", timeout: behind.timeout, may_stop_nod: behind.may_stop_nod };
+    drop(guard.record(data, &run).unwrap());
+    let path = fs::read_dir(data).unwrap().next().unwrap().unwrap().path();
+    let now = fs::metadata(&path).unwrap().modified().unwrap();
+    let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let began = (now - behind.began).duration_since(std::time::UNIX_EPOCH).unwrap();
+    record["begun_ns"] = serde_json::json!(u64::try_from(began.as_nanos()).unwrap());
+    fs::write(&path, record.to_string()).unwrap();
+    fs::File::options().write(true).open(path).unwrap().set_modified(now - behind.sign).unwrap();
     // As after a kill: nobody takes anything away.
     for root in &mut guard.roots {
         root.placeholders.clear();
@@ -386,10 +407,15 @@ fn crashed(place: &Place, data: &Path, ago: std::time::Duration) {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_look_that_nobody_lived_to_see_is_finished_and_what_came_later_is_the_persons() {
-    let data = tempfile::tempdir().unwrap();
-    for (ago, is_put_back) in [(0, true), (3600, false)] {
-        let place = place();
-        crashed(&place, data.path(), std::time::Duration::from_secs(ago));
+    let just = Behind { began: ago(0), sign: ago(0), timeout: ago(1), may_stop_nod: false };
+    let long_ago = Behind { began: ago(3600), sign: ago(3599), ..just };
+    let died_early = Behind { began: ago(60), sign: ago(50), timeout: ago(120), may_stop_nod: false };
+    let may_have_been_held_up = Behind { may_stop_nod: true, ..died_early };
+    for (behind, is_put_back, is_told) in
+        [(just, true, false), (long_ago, false, false), (died_early, false, true), (may_have_been_held_up, true, false)]
+    {
+        let (data, place) = (tempfile::tempdir().unwrap(), place());
+        crashed(&place, data.path(), &behind);
         assert_eq!(place.text(".git/commondir"), ".\n");
         write(place.temp.path(), ".bashrc", "new");
         write(place.temp.path(), "sub/.mcp.json", "new");
@@ -408,9 +434,71 @@ fn a_look_that_nobody_lived_to_see_is_finished_and_what_came_later_is_the_person
         } else {
             &[]
         };
-        assert_eq!(told, expected, "{ago}");
+        assert_eq!(told, expected, "{:?}", behind.began);
+        let later: Vec<&str> = looks[0].later.iter().map(|(_, path)| path.as_str()).collect();
+        let expected: &[&str] = if is_told { &[".bashrc", "sub/.mcp.json"] } else { &[] };
+        assert_eq!(later, expected, "{:?}", behind.began);
         assert_eq!(place.path(".bashrc").exists(), !is_put_back);
         assert!(!place.path(".git/commondir").exists(), "what stood for nothing is gone");
+        assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+    }
+}
+
+/// Places where git had nothing, and which are to be as before.
+fn stand_ins(place: &Path) -> Vec<String> {
+    let names = ["commondir", "config", "hooks"];
+    names.into_iter().filter(|name| place.join(name).exists()).map(str::to_owned).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_stands_where_nothing_is_goes_from_where_its_folder_was_moved_to_and_from_a_closed_one() {
+    let place = place();
+    for path in ["sub/deep/.git/HEAD", "sub/closed/.git/HEAD", "sub/swapped/.git/HEAD"] {
+        write(place.temp.path(), path, "ref");
+    }
+    let outside = tempfile::tempdir_in(place.temp.path().parent().unwrap()).unwrap();
+    let moved = outside.path().join("moved");
+    let mut guard = guard_of(&place);
+    guard.fix(100);
+    assert_eq!(stand_ins(&place.path("sub/deep/.git")), ["commondir", "config", "hooks"]);
+    fs::set_permissions(place.path("sub/closed/.git"), fs::Permissions::from_mode(0o555)).unwrap();
+    fs::rename(place.path("sub"), &moved).unwrap();
+    fs::rename(moved.join("swapped/.git/commondir"), moved.join("swapped/mine")).unwrap();
+    write(&moved, "swapped/.git/commondir", "theirs");
+    assert_eq!(guard.revert(Watched::default()).reverted, []);
+    assert_eq!((stand_ins(&moved.join("deep/.git")), stand_ins(&moved.join("closed/.git"))), (vec![], vec![]));
+    let mode = fs::metadata(moved.join("closed/.git")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o555);
+    assert_eq!(fs::read_to_string(moved.join("swapped/.git/commondir")).unwrap(), "theirs");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn after_a_crash_a_folder_with_another_name_is_found_and_one_that_is_gone_is_told() {
+    let just = Behind { began: ago(0), sign: ago(0), timeout: ago(1), may_stop_nod: false };
+    let outer = tempfile::tempdir().unwrap();
+    for (to, is_found) in [("beside", true), ("elsewhere/below", false)] {
+        let data = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("ws");
+        write(&folder, "sub/.git/HEAD", "ref");
+        let temp = tempfile::tempdir().unwrap();
+        let place = Place { root: Root::open(&folder).unwrap(), temp };
+        crashed(&place, data.path(), &just);
+        let real = place.root.real_path().to_path_buf();
+        write(&folder, "sub/.git/hooks/pre-commit", "evil");
+        let to = outer.path().join(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::rename(folder.join("sub"), folder.join("moved")).unwrap();
+        fs::rename(&folder, &to).unwrap();
+        let looks = finish_looks(data.path());
+        let git = to.join("moved/.git");
+        if is_found {
+            assert_eq!((looks[0].gone.as_slice(), stand_ins(&git)), (&[][..], vec![]));
+            assert!(!git.join("hooks/pre-commit").exists());
+        } else {
+            assert_eq!(looks[0].gone, [real]);
+        }
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
     }
 }

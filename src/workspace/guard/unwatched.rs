@@ -29,6 +29,9 @@ impl Watcher {
         above
     }
 
+    #[cfg(unix)]
+    pub(super) fn hold(&mut self, _guarded: &[super::GuardedRoot], _take: super::TakeLease) {}
+
     pub(super) fn run<End>(self, _guard: &Guard, _names: &mut Names, _end: End, _stop: &dyn Fn()) -> Watched {
         Watched::default()
     }

@@ -1,7 +1,8 @@
 //! The watch during a command: what git, editors and agents pick up at any moment may not lie there until the command ends.
 //!
 //! Every folder is watched that the look came to, and every new one as it appears. What must not be there is taken away at
-//! once, and the command is stopped: it has no second try. What cannot be watched is counted.
+//! once, and the command is stopped: it has no second try. What cannot be watched is counted. What the kernel tells nobody
+//! of, a write through a mapping, is kept from happening (`hold`).
 #![cfg(target_os = "linux")]
 
 use std::collections::HashMap;
@@ -10,14 +11,16 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
+use super::hold::{Holds, Where};
 use super::kept::{Kept, Room, descend};
 use super::look::{Found, Look, MOST_FOLDERS, Start, is_repository};
 use super::name::{Around, Meaning, Names, PickedUp};
-use super::{Guard, GuardedRoot, Revert, Reverted, Watched, placeholder};
+use super::{Guard, GuardedRoot, Revert, Reverted, TakeLease, Watched, placeholder};
+use crate::policy::TargetKind;
 use crate::workspace::Folder;
 
 /// A folder that is watched.
@@ -31,12 +34,18 @@ pub(super) struct Place {
     pub(super) around: Around,
 }
 
+/// How often it is looked who waits: so long somebody's own save may take longer.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// What is not held is read once in so many looks.
+const LOOKS_PER_ROUND: u32 = 2;
+
 /// The kernel's watches.
 #[derive(Debug)]
 pub(super) struct Watcher {
     inotify: OwnedFd,
     places: HashMap<i32, Place>,
     unwatched: u64,
+    holds: Holds,
 }
 
 /// Something that happened in a watched folder.
@@ -50,7 +59,7 @@ impl Watcher {
     /// `None` where the system has no room for one more.
     pub(super) fn new() -> Option<Self> {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-        Some(Self { inotify, places: HashMap::new(), unwatched: 0 })
+        Some(Self { inotify, places: HashMap::new(), unwatched: 0, holds: Holds::default() })
     }
 
     /// Watches a folder.
@@ -78,6 +87,11 @@ impl Watcher {
         Some(watch)
     }
 
+    /// Holds what may not be written into.
+    pub(super) fn hold(&mut self, guarded: &[GuardedRoot], take: TakeLease) {
+        self.holds = Holds::take(guarded, take);
+    }
+
     /// From the allowed folder; `None` where that is not known.
     fn path_of(&self, watch: i32) -> Option<(usize, Vec<OsString>)> {
         /// Names may come round in a circle only where folders were moved while they were looked at.
@@ -99,17 +113,25 @@ impl Watcher {
     /// Watches until `end` can be read or is closed. `stop` is called the moment that something must not be there.
     pub(super) fn run(mut self, guard: &Guard, names: &mut Names, end: BorrowedFd<'_>, stop: &dyn Fn()) -> Watched {
         let mut watched = Watched { unwatched: self.unwatched, ..Watched::default() };
+        let mut looks = 0_u32;
         loop {
             let mut waited = [PollFd::new(&self.inotify, PollFlags::IN), PollFd::from_borrowed_fd(end, PollFlags::IN)];
-            match poll(&mut waited, None) {
+            let pause = (!self.holds.is_empty()).then_some(&PAUSE);
+            match poll(&mut waited, pause) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => break,
             }
             let [_, ended] = waited;
             let is_over = !ended.revents().is_empty();
-            for happened in self.read() {
-                let mut round = Round { watcher: &mut self, guard, names, stop, watched: &mut watched };
-                round.judge(&happened);
+            looks = looks.wrapping_add(1);
+            let all = self.read();
+            let mut round = Round { watcher: &mut self, guard, names, stop, watched: &mut watched };
+            round.stop_for_those_who_wait();
+            for happened in &all {
+                round.judge(happened);
+            }
+            if looks.is_multiple_of(LOOKS_PER_ROUND) || round.watcher.holds.is_urgent() {
+                round.look_at_what_is_not_held();
             }
             if is_over {
                 break;
@@ -162,7 +184,8 @@ impl Round<'_> {
             Meaning::Sensitive if is_new => self.check_cover(*watch, name),
             Meaning::Protected(when) if !is_folder => {
                 let around = around.clone();
-                self.look_at_one(*watch, name, &around, when);
+                let is_written = flags.contains(ReadFlags::CLOSE_WRITE);
+                self.look_at_one(*watch, name, &around, when, is_written);
             }
             Meaning::Ordinary | Meaning::Git | Meaning::Protected(_) if is_folder && is_new => {
                 if !around.is_git_data(name) {
@@ -200,13 +223,65 @@ impl Round<'_> {
         }
     }
 
-    fn look_at_one(&mut self, watch: i32, name: &OsStr, around: &Around, when: PickedUp) {
+    fn look_at_one(&mut self, watch: i32, name: &OsStr, around: &Around, when: PickedUp, is_written: bool) {
         let Some((number, mut path, folder)) = self.open(watch) else { return };
         path.push(name.to_owned());
-        if let Some(now) = Kept::of(&folder, name, when, &mut Room::default())
-            && !placeholder::is_one(around, name, &folder, &now)
-        {
-            self.judge_one(number, &path, &now);
+        let Some(now) = Kept::of(&folder, name, when, &mut Room::default()) else { return };
+        if placeholder::is_one(around, name, &folder, &now) {
+            if placeholder::can_become_another(&now) {
+                self.keep_harmless(number, path);
+            }
+            return;
+        }
+        self.judge_one(number, &path, &now);
+        if is_written {
+            self.judge_writer(number, &path);
+        }
+    }
+
+    /// What would change nothing for git as it is must stay so.
+    fn keep_harmless(&mut self, number: usize, path: Vec<OsString>) {
+        if self.root(number).is_some_and(|guarded| !guarded.before().is_fixed(&path)) {
+            self.watcher.holds.add_harmless((number, path));
+        }
+    }
+
+    /// Who waits to write has not written: the command is stopped before anybody may.
+    fn stop_for_those_who_wait(&mut self) {
+        for (number, path) in self.watcher.holds.wanted() {
+            self.trip(Reverted::new(number, &path, Revert::Prevented));
+        }
+    }
+
+    fn look_at_what_is_not_held(&mut self) {
+        let guard = self.guard;
+        let round = self.watcher.holds.round(guard);
+        for (number, path) in round.read {
+            self.look_again(number, &path);
+        }
+        for (number, path) in round.unfinished {
+            let Some(guarded) = guard.roots.get(number) else { continue };
+            if let Some((_, now)) = now_at(guarded, &path).filter(|(_, now)| !is_nobodys(guarded, &path, now)) {
+                self.trip_by(guarded, &path, || guarded.before().take_away(&path, &now));
+            }
+        }
+    }
+
+    fn look_again(&mut self, number: usize, path: &[OsString]) {
+        let Some(guarded) = self.guard.roots.get(number) else { return };
+        let Some((folder, now)) = now_at(guarded, path) else { return };
+        let is_harmless = path.last().is_some_and(|name| placeholder::is_one(&Around::git(), name, &folder, &now));
+        if guarded.before.protected.contains_key(path) || !is_harmless {
+            self.judge_one(number, path, &now);
+        }
+    }
+
+    /// Somebody has had it open for writing, and it is as it was: a mapping of it may still be there.
+    fn judge_writer(&mut self, number: usize, path: &[OsString]) {
+        let Some(guarded) = self.guard.roots.get(number) else { return };
+        let is_picked_up = guarded.before.protected.get(path).is_some_and(|kept| kept.when == PickedUp::AtOnce);
+        if is_picked_up && !guarded.before().is_fixed(path) {
+            self.trip(Reverted::new(number, path, Revert::Prevented));
         }
     }
 
@@ -258,6 +333,9 @@ impl Round<'_> {
         for (path, now) in found.protected.iter().rev() {
             self.judge_one(number, path, now);
         }
+        for path in &found.harmless {
+            self.keep_harmless(number, path.clone());
+        }
     }
 
     fn judge_one(&mut self, number: usize, path: &[OsString], now: &Kept) {
@@ -265,7 +343,7 @@ impl Round<'_> {
         let Some(guarded) = guard.roots.get(number) else { return };
         let before = guarded.before();
         match guarded.before.protected.get(path) {
-            Some(kept) if kept.is_same(now) => {}
+            Some(kept) if kept.is_same(now) => self.judge_same(guarded, path, kept, now),
             Some(kept) => {
                 if kept.when == PickedUp::AtOnce || before.is_fixed(path) {
                     self.trip_by(guarded, path, || before.restore(path, kept, Some(now)));
@@ -277,6 +355,21 @@ impl Round<'_> {
                     self.trip_by(guarded, path, || before.take_away(path, now));
                 }
             }
+        }
+    }
+
+    /// Another file has taken its name and says the same: who has that one open for writing can change it unseen.
+    fn judge_same(&mut self, guarded: &GuardedRoot, path: &[OsString], kept: &Kept, now: &Kept) {
+        let before = guarded.before();
+        let is_another = kept.when == PickedUp::AtOnce && kept.object() != now.object();
+        if !is_another || kept.stat.kind != TargetKind::File || before.is_fixed(path) {
+            return;
+        }
+        let file: Where = (guarded.number, path.to_vec());
+        let is_still = self.watcher.holds.renew(self.guard, file, now)
+            && now_at(guarded, path).is_none_or(|(_, now)| kept.is_same(&now));
+        if !is_still {
+            self.trip_by(guarded, path, || before.restore(path, kept, Some(now)));
         }
     }
 
@@ -300,6 +393,14 @@ impl Round<'_> {
             self.watched.reverted.push(reverted);
         }
     }
+}
+
+/// What lies at a path that was protected at once, and the folder that it lies in.
+fn now_at(guarded: &GuardedRoot, path: &[OsString]) -> Option<(Folder, Kept)> {
+    let (name, parents) = path.split_last()?;
+    let folder = descend(guarded.root.folder(), parents)?;
+    let now = Kept::of(&folder, name, PickedUp::AtOnce, &mut Room::default())?;
+    Some((folder, now))
 }
 
 /// Whether it belongs to a repository without `.git` in a folder that has only just been made: nobody asks git there
