@@ -229,14 +229,18 @@ impl Confirms {
         scope.map_or_else(Reaction::none, |scope| self.answer(confirm, Answer::DenyInSession { scope }, now))
     }
 
-    /// The reads that can be answered from one list, the shown one among them; empty where there is only one.
+    /// The reads that can be answered from one list, the shown one among them; empty where there is only one. All that the
+    /// question says of the shown one but its target holds of each: who asks, for which chat, and what is red about it.
     pub fn reads(&self) -> Vec<&ConfirmRequest> {
         // What goes to a server is answered one by one.
         let is_read = |request: &ConfirmRequest| request.access == Access::Read && request.server.is_none();
-        if !self.shown().is_some_and(is_read) {
-            return Vec::new();
-        }
-        let reads: Vec<&ConfirmRequest> = self.waiting.iter().filter(|request| is_read(request)).collect();
+        let Some(shown) = self.shown().filter(|request| is_read(request)) else { return Vec::new() };
+        let is_alike = |request: &ConfirmRequest| {
+            is_read(request)
+                && (&request.session, &request.model) == (&shown.session, &shown.model)
+                && request.reasons == shown.reasons
+        };
+        let reads: Vec<&ConfirmRequest> = self.waiting.iter().filter(|request| is_alike(request)).collect();
         if reads.len() > 1 { reads } else { Vec::new() }
     }
 
@@ -319,6 +323,7 @@ impl Confirms {
 mod tests {
     use super::*;
     use crate::app::test_support::question;
+    use crate::policy::AskReason;
 
     const APPEARED: UnixMs = UnixMs(10_000);
     const EARLY: UnixMs = UnixMs(10_499);
@@ -467,6 +472,21 @@ mod tests {
         assert!(!confirms.takes_yes(UnixMs(OPEN.0 + 499)));
         assert_eq!(confirms.allow_reads(&listed, later).commands.len(), 3);
         assert_eq!(confirms.shown().map(|shown| shown.id.as_str()), Some("write"));
+    }
+
+    #[test]
+    fn a_list_of_reads_holds_only_what_is_as_the_shown_one() {
+        let mut confirms = Confirms::default();
+        let read = |id: &str| ConfirmRequest { access: Access::Read, ..question(id) };
+        let named = AskReason::SuspiciousName { part: "passwords".into() };
+        confirms.ask(read("a"), APPEARED);
+        confirms.ask(ConfirmRequest { session: SessionId::new("other"), ..read("b") }, APPEARED);
+        confirms.ask(ConfirmRequest { model: "elsewhere".into(), ..read("c") }, APPEARED);
+        confirms.ask(ConfirmRequest { reasons: vec![AskReason::Outside, named], ..read("d") }, APPEARED);
+        assert!(confirms.reads().is_empty());
+        confirms.ask(read("e"), APPEARED);
+        let listed: Vec<&str> = confirms.reads().iter().map(|read| read.id.as_str()).collect();
+        assert_eq!(listed, ["a", "e"]);
     }
 
     #[test]

@@ -373,7 +373,7 @@ mod tests {
             (DiffTag::Added, "e\n"),
         ];
         let lines = lines.into_iter().map(|(tag, text)| line(tag, text)).collect();
-        let preview = Preview::Diff { lines, added: 2, removed: 1 };
+        let preview = Preview::Diff { lines, added: 2, removed: 1, notes: vec![] };
         assert_eq!(rows_of(&preview, 20, 100).changes, [2, 5]);
     }
 

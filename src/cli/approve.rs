@@ -2,7 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "one reason carries a name, the others are sentences")]
 
 use crate::engine::Handle;
-use crate::ir::{Access, CommandPreview, Decider, DiffTag, Preview, Tier};
+use crate::ir::{Access, ChangeNote, CommandPreview, Decider, DiffTag, Preview, Tier};
 use crate::lang::Arg;
 use crate::policy::{AskReason, one_line, one_line_name};
 use crate::port::{Answer, Command, ConfirmRequest};
@@ -161,6 +161,16 @@ fn show(request: &ConfirmRequest, console: &mut Console) {
     show_preview(request, console);
 }
 
+/// What a change does that no line of it shows.
+pub(super) fn change_note(note: &ChangeNote, console: &Console) -> String {
+    let what = note.what().map(|what| {
+        console.say(what.text_key(), &[("name", named(what.name())), ("bytes", Arg::from(what.bytes().to_string()))])
+    });
+    let (from, to) = note.encodings();
+    let args = [("what", Arg::from(what.unwrap_or_default())), ("from", Arg::from(from)), ("to", Arg::from(to))];
+    console.say(note.text_key(), &args)
+}
+
 /// A path, a command or an address in a fact.
 fn named(text: &str) -> Arg<'_> {
     Arg::Text(one_line_name(text, LONGEST_FACT))
@@ -235,8 +245,14 @@ fn show_preview(request: &ConfirmRequest, console: &mut Console) {
                 console.text_problem("  + ", line);
             }
         }
-        Preview::Diff { lines, added: 0, removed: 0 } if lines.is_empty() => fact("confirm-no-change", &[], console),
-        Preview::Diff { lines, .. } => {
+        Preview::Diff { lines, notes, .. } if lines.is_empty() && notes.is_empty() => {
+            fact("confirm-no-change", &[], console);
+        }
+        Preview::Diff { lines, notes, .. } => {
+            for note in notes {
+                let words = change_note(note, console);
+                console.problem(&format!("! {words}"));
+            }
             for line in lines {
                 let sign = match line.tag {
                     DiffTag::Context => "    ",

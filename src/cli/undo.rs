@@ -8,6 +8,7 @@ use crate::ir::{DiffTag, Preview, UndoChoice, UndoDirection, UndoEntry, UndoId, 
 use crate::lang::Arg;
 use crate::port::{Command, Event};
 
+use super::approve::change_note;
 use super::args::{IfChanged, UndoArgs, UndoTask};
 use super::console::Console;
 use super::exec::send;
@@ -90,7 +91,11 @@ fn print(preview: &Preview, console: &mut Console) {
                 console.text_line("+", line);
             }
         }
-        Preview::Diff { lines, .. } => {
+        Preview::Diff { lines, notes, .. } => {
+            for note in notes {
+                let words = change_note(note, console);
+                console.line(&format!("! {words}"));
+            }
             for line in lines {
                 let sign = match line.tag {
                     DiffTag::Context => " ",

@@ -46,7 +46,7 @@ pub use link::{
 pub use memory::{MemoryItem, MemorySource, MemoryType};
 pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{Cost, ModelInfo, Pricing, Support};
-pub use preview::{CommandPreview, DiffLine, DiffTag, Preview, TreeEntry};
+pub use preview::{ChangeNote, CommandPreview, DiffLine, DiffTag, Preview, TreeEntry, Unshown};
 pub use provider::{KeyPlace, NoProxy, ProviderRecord, Proxy};
 pub use record::{AnswerMeta, CallRecord, CallStatus, Decider, Grounds, MessageRecord, MessageStatus, Verdict};
 pub use request::{Constraints, GenerationParams, Request, RequestMeta, SystemPrompt, ThinkingEffort};

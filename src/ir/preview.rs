@@ -23,6 +23,9 @@ pub enum Preview {
         added: usize,
         /// Lines removed.
         removed: usize,
+        /// What the change does that no line shows. Without lines and without notes the content stays as it is.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<ChangeNote>,
     },
     /// What a deletion takes away.
     Tree {
@@ -37,6 +40,127 @@ pub enum Preview {
     },
     /// A command line.
     Command(CommandPreview),
+}
+
+impl Preview {
+    /// What it does that no line of it shows.
+    pub fn notes(&self) -> &[ChangeNote] {
+        match self {
+            Self::Diff { notes, .. } => notes,
+            Self::Nothing | Self::NewFile { .. } | Self::Tree { .. } | Self::Command(_) => &[],
+        }
+    }
+}
+
+/// What a change does that no line of it shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "note")]
+pub enum ChangeNote {
+    /// All that was there goes, and it has no lines to show.
+    Replaces {
+        /// What was there.
+        what: Unshown,
+    },
+    /// What comes has no lines to show.
+    Becomes {
+        /// What comes.
+        what: Unshown,
+    },
+    /// The text is stored in another way.
+    Encoding {
+        /// The name of the old encoding.
+        from: String,
+        /// The name of the new one.
+        to: String,
+    },
+}
+
+/// Content that cannot be shown as lines of text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "what")]
+pub enum Unshown {
+    /// It is no text.
+    Binary {
+        /// What it most likely is; empty where nothing tells.
+        media_type: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// It is too large.
+    TooLarge {
+        /// Its size.
+        bytes: u64,
+    },
+    /// It was not kept.
+    NotKept {
+        /// Its size.
+        bytes: u64,
+    },
+    /// A link.
+    Link {
+        /// Where it leads, as it says.
+        to: String,
+    },
+    /// A folder.
+    Folder,
+}
+
+impl ChangeNote {
+    /// Its sentence among the texts for people.
+    pub const fn text_key(&self) -> &'static str {
+        match self {
+            Self::Replaces { .. } => "change-replaces",
+            Self::Becomes { .. } => "change-becomes",
+            Self::Encoding { .. } => "change-encoding",
+        }
+    }
+
+    /// The names of the encodings before and after; empty where it speaks of something else.
+    pub const fn encodings(&self) -> (&str, &str) {
+        match self {
+            Self::Encoding { from, to } => (from.as_str(), to.as_str()),
+            Self::Replaces { .. } | Self::Becomes { .. } => ("", ""),
+        }
+    }
+
+    /// What it speaks of where that has no lines.
+    pub const fn what(&self) -> Option<&Unshown> {
+        match self {
+            Self::Replaces { what } | Self::Becomes { what } => Some(what),
+            Self::Encoding { .. } => None,
+        }
+    }
+}
+
+impl Unshown {
+    /// Its words among the texts for people.
+    pub const fn text_key(&self) -> &'static str {
+        match self {
+            Self::Binary { media_type, .. } if media_type.is_empty() => "unshown-data",
+            Self::Binary { .. } => "unshown-binary",
+            Self::TooLarge { .. } => "unshown-large",
+            Self::NotKept { .. } => "unshown-not-kept",
+            Self::Link { .. } => "unshown-link",
+            Self::Folder => "unshown-folder",
+        }
+    }
+
+    /// Its size in bytes; 0 for what has none.
+    pub const fn bytes(&self) -> u64 {
+        match self {
+            Self::Binary { bytes, .. } | Self::TooLarge { bytes } | Self::NotKept { bytes } => *bytes,
+            Self::Link { .. } | Self::Folder => 0,
+        }
+    }
+
+    /// What names it: a media type, or where a link leads.
+    pub const fn name(&self) -> &str {
+        match self {
+            Self::Binary { media_type, .. } => media_type.as_str(),
+            Self::Link { to } => to.as_str(),
+            Self::TooLarge { .. } | Self::NotKept { .. } | Self::Folder => "",
+        }
+    }
 }
 
 /// One line of a diff.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::ir::{DiffLine, DiffTag, Preview};
+use super::text::{Text, likely_type};
+use crate::ir::{ChangeNote, DiffLine, DiffTag, Preview, Unshown};
 use crate::policy;
 
 /// Unchanged lines around a change.
@@ -46,7 +47,57 @@ pub(super) fn preview(old: &str, new: &str) -> Preview {
     if !groups.is_empty() && shown_to < diff.old_len() {
         lines.push(gap());
     }
-    Preview::Diff { lines, added, removed }
+    Preview::Diff { lines, added, removed, notes: Vec::new() }
+}
+
+/// One side of a change of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// All its bytes.
+    Bytes(Vec<u8>),
+    /// What cannot be shown.
+    Unshown(Unshown),
+}
+
+/// The change from one content to another: lines where there is text, and notes for what lines do not tell. Empty only
+/// where both are the same bytes.
+pub fn change(old: &Content, new: &Content) -> Preview {
+    if let (Content::Bytes(old), Content::Bytes(new)) = (old, new)
+        && old == new
+    {
+        return preview("", "");
+    }
+    let (old, new) = (shown(old), shown(new));
+    let mut notes = Vec::new();
+    if let (Ok(old), Ok(new)) = (&old, &new)
+        && old.encoding != new.encoding
+    {
+        notes.push(ChangeNote::Encoding { from: old.encoding.title().into(), to: new.encoding.title().into() });
+    }
+    let mut lines_of = |side: Result<Text, Unshown>, note: fn(Unshown) -> ChangeNote| match side {
+        Ok(text) => text.text,
+        // Never words in place of content: what is written could be the same words.
+        Err(what) => {
+            notes.push(note(what));
+            String::new()
+        }
+    };
+    let old = lines_of(old, |what| ChangeNote::Replaces { what });
+    let new = lines_of(new, |what| ChangeNote::Becomes { what });
+    match preview(&old, &new) {
+        Preview::Diff { lines, added, removed, .. } => Preview::Diff { lines, added, removed, notes },
+        other @ (Preview::Nothing | Preview::NewFile { .. } | Preview::Tree { .. } | Preview::Command(_)) => other,
+    }
+}
+
+fn shown(content: &Content) -> Result<Text, Unshown> {
+    match content {
+        Content::Bytes(bytes) => Text::decode(bytes).ok_or_else(|| Unshown::Binary {
+            media_type: likely_type(bytes).unwrap_or_default().to_owned(),
+            bytes: bytes.len() as u64,
+        }),
+        Content::Unshown(what) => Err(what.clone()),
+    }
 }
 
 /// The change as a unified diff.
@@ -87,7 +138,7 @@ mod tests {
     fn changes_stand_in_their_context_with_gaps_between() {
         let old: String = (1..=20).fold(String::new(), |text, line| text + &format!("{line}\n"));
         let new = old.replace("\n5\n", "\nfive\n").replace("\n20\n", "\n20");
-        let Preview::Diff { lines, added, removed } = preview(&old, &new) else { panic!("no diff") };
+        let Preview::Diff { lines, added, removed, .. } = preview(&old, &new) else { panic!("no diff") };
         let drawn: Vec<String> = lines
             .iter()
             .map(|line| match line.tag {
@@ -110,7 +161,52 @@ mod tests {
 
     #[test]
     fn no_change_is_no_line() {
-        assert_eq!(preview("a\n", "a\n"), Preview::Diff { lines: vec![], added: 0, removed: 0 });
+        assert_eq!(preview("a\n", "a\n"), Preview::Diff { lines: vec![], added: 0, removed: 0, notes: vec![] });
+    }
+
+    /// Whether a change is said to be none.
+    fn says_nothing(old: &[u8], new: &[u8]) -> bool {
+        change(&Content::Bytes(old.to_vec()), &Content::Bytes(new.to_vec())) == preview("", "")
+    }
+
+    #[test]
+    fn a_change_says_nothing_only_where_both_are_the_same_bytes() {
+        let utf16: Vec<u8> = [0xFEFF].into_iter().chain("a\n".encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        let contents: [&[u8]; 14] = [
+            b"",
+            b"a\n",
+            b"a",
+            b"a\r\n",
+            b"a\r",
+            b"\xEF\xBB\xBF",
+            b"\xEF\xBB\xBFa\n",
+            b"\xEF\xBB\xBF\xEF\xBB\xBFa\n",
+            &utf16,
+            b"\xFF\xFE",
+            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+            b"(image/png, 16 bytes)\n",
+            b"\0",
+            b"\xFF",
+        ];
+        for (row, old) in contents.iter().enumerate() {
+            for (column, new) in contents.iter().enumerate() {
+                assert_eq!(says_nothing(old, new), row == column, "{old:?} {new:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_lines_is_noted_and_never_drawn_as_lines() {
+        let large = Content::Unshown(Unshown::TooLarge { bytes: 9 });
+        let text = Content::Bytes(b"(a file too large to show, 9 bytes)\n".to_vec());
+        let Preview::Diff { lines, added, removed, notes } = change(&large, &text) else { panic!("no diff") };
+        assert_eq!((lines.len(), added, removed), (1, 1, 0));
+        assert_eq!(notes, [ChangeNote::Replaces { what: Unshown::TooLarge { bytes: 9 } }]);
+        let Preview::Diff { added, removed, notes, .. } = change(&text, &Content::Bytes(vec![0xFF])) else {
+            panic!("no diff")
+        };
+        let what = Unshown::Binary { media_type: String::new(), bytes: 1 };
+        assert_eq!((added, removed, notes), (0, 1, vec![ChangeNote::Becomes { what }]));
     }
 
     #[test]

@@ -32,6 +32,7 @@ use crate::policy::Surroundings;
 use crate::sandbox::Bubblewrap;
 use crate::workspace::{GuardReport, Purpose, Root, Taken, Target};
 
+pub use diff::{Content, change};
 pub use permit::Permit;
 
 /// A tool. Everything else about a call (policy, ledger, card) follows from what it declares here.
@@ -270,15 +271,6 @@ pub const SERVER_TOOL_VERSION: &str = "1";
 /// The tool of this name.
 pub fn find(name: &str) -> Option<Arc<dyn Tool>> {
     all().into_iter().find(|tool| tool.definition().name == name)
-}
-
-/// The change from one content to another, as a confirmation shows it; what is no text is described.
-pub fn change_preview(old: &[u8], new: &[u8]) -> Preview {
-    let shown = |bytes: &[u8]| {
-        text::Text::decode(bytes)
-            .map_or_else(|| format!("({}, {} bytes)\n", text::likely_type(bytes), bytes.len()), |text| text.text)
-    };
-    diff::preview(&shown(old), &shown(new))
 }
 
 /// The only target of a tool with one path.

@@ -41,6 +41,16 @@ impl Encoding {
         }
     }
 
+    /// Its name for people.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Utf8 { bom: false } => "UTF-8",
+            Self::Utf8 { bom: true } => "UTF-8 (BOM)",
+            Self::Utf16Le => "UTF-16 LE",
+            Self::Utf16Be => "UTF-16 BE",
+        }
+    }
+
     /// One unit of UTF-16 in this byte order.
     pub(super) fn unit(self, pair: [u8; 2]) -> u16 {
         match self {
@@ -93,14 +103,14 @@ impl Text {
     }
 }
 
-/// What binary content most likely is, by how it begins: a media type, or plain words.
-pub(super) fn likely_type(start: &[u8]) -> &'static str {
-    infer::get(start).map_or("unknown binary data", |kind| kind.mime_type())
+/// What binary content most likely is, by how it begins: a media type.
+pub(super) fn likely_type(start: &[u8]) -> Option<&'static str> {
+    infer::get(start).map(|kind| kind.mime_type())
 }
 
 /// The refusal of a file that is not text.
 pub(super) fn binary(start: &[u8], path: &Path) -> Failure {
-    let kind = likely_type(start);
+    let kind = likely_type(start).unwrap_or("unknown binary data");
     let sentence = format!(
         "The file is not text (likely {kind}); read_file with `encoding`: \"base64\" reads it. Path: {}",
         path.display()

@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::diff;
-use super::text::{Text, likely_type};
+use super::diff::{self, Content};
 use super::{Limits, Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, one_path, only, schema};
-use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
+use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef, Unshown};
 use crate::policy::TargetKind;
 use crate::workspace::{Purpose, Target};
 
@@ -64,7 +63,7 @@ impl Tool for WriteFile {
         if target.kind() == TargetKind::Missing {
             return Ok(Preview::NewFile { content: args.content });
         }
-        Ok(diff::preview(&shown(target, &context.limits)?, &args.content))
+        Ok(diff::change(&content(target, &context.limits)?, &Content::Bytes(args.content.into_bytes())))
     }
 
     fn leaves(&self, args: &Value, _targets: &[Target], _limits: &Limits) -> Option<Vec<u8>> {
@@ -94,22 +93,22 @@ pub(super) fn check_bytes(bytes: u64, limits: &Limits) -> Result<(), Failure> {
     Err(Failure::new(Code::ContentTooLarge, sentence))
 }
 
-/// The file as it is, or one line that says what it is when it is not text that can be shown.
-fn shown(target: &Target, limits: &Limits) -> Result<String, Failure> {
-    let described = |what: &str| format!("({what}, {} bytes)\n", target.identity().bytes);
-    let bytes = match target.read_all(limits.write_bytes) {
-        Ok(bytes) => bytes,
-        Err(error) if error.code() == Code::FileTooLarge => return Ok(described("a file too large to show")),
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Text::decode(&bytes).map_or_else(|| described(likely_type(&bytes)), |text| text.text))
+/// The file as it is.
+fn content(target: &Target, limits: &Limits) -> Result<Content, Failure> {
+    match target.read_all(limits.write_bytes) {
+        Ok(bytes) => Ok(Content::Bytes(bytes)),
+        Err(error) if error.code() == Code::FileTooLarge => {
+            Ok(Content::Unshown(Unshown::TooLarge { bytes: target.identity().bytes }))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::Place;
     use super::*;
-    use crate::ir::{DiffLine, DiffTag};
+    use crate::ir::{ChangeNote, DiffLine, DiffTag};
 
     #[test]
     fn t04_a_new_file_is_created() {
@@ -139,6 +138,7 @@ mod tests {
                 ],
                 added: 1,
                 removed: 1,
+                notes: vec![],
             })
         );
         assert_eq!(place.call(&WriteFile, args).unwrap()["created"], json!(false));
@@ -146,14 +146,50 @@ mod tests {
     }
 
     #[test]
-    fn instead_of_binary_content_its_type_is_shown() {
+    fn what_replaces_a_binary_file_is_shown_as_all_of_it_whatever_it_says() {
         let place = Place::new();
         place.put("p", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
-        let Ok(Preview::Diff { lines, .. }) = place.preview(&WriteFile, &json!({"path": "p", "content": "text"}))
+        for content in ["text", "(image/png, 16 bytes)\n"] {
+            let what = Unshown::Binary { media_type: "image/png".into(), bytes: 16 };
+            assert_eq!(
+                place.preview(&WriteFile, &json!({"path": "p", "content": content})),
+                Ok(Preview::Diff {
+                    lines: vec![DiffLine {
+                        tag: DiffTag::Added,
+                        old_line: None,
+                        new_line: Some(1),
+                        text: content.into()
+                    }],
+                    added: 1,
+                    removed: 0,
+                    notes: vec![ChangeNote::Replaces { what }],
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn what_replaces_a_file_too_large_to_show_is_shown_as_all_of_it() {
+        let place = Place::new();
+        place.put("p", "x".repeat((5 << 20) + 1));
+        let content = format!("(a file too large to show, {} bytes)\n", (5 << 20) + 1);
+        let Ok(Preview::Diff { added, notes, .. }) =
+            place.preview(&WriteFile, &json!({"path": "p", "content": content}))
         else {
             panic!("no diff")
         };
-        assert_eq!(lines[0].text, "(image/png, 16 bytes)\n");
+        assert_eq!((added, notes.len()), (1, 1));
+    }
+
+    #[test]
+    fn another_encoding_is_a_change() {
+        let place = Place::new();
+        place.put("p", b"\xFF\xFEa\0\n\0");
+        let encoding = ChangeNote::Encoding { from: "UTF-16 LE".into(), to: "UTF-8".into() };
+        assert_eq!(
+            place.preview(&WriteFile, &json!({"path": "p", "content": "a\n"})),
+            Ok(Preview::Diff { lines: vec![], added: 0, removed: 0, notes: vec![encoding] })
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Facts of a question and of a rule as sentences in the window's language.
 
-use crate::app::rows::{bytes, short_path};
-use crate::ir::{Access, Error, Leak, ObstacleKind, Preview, Tier};
+use crate::app::rows::{bytes, grouped_number, short_path};
+use crate::ir::{Access, ChangeNote, Error, Leak, ObstacleKind, Preview, Tier};
 use crate::lang::{Arg, Lang};
 use crate::policy::{AskReason, RuleScope, one_line, one_line_name};
 use crate::port::{ConfirmRequest, error_text};
@@ -130,6 +130,18 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
             true,
         )),
     }
+}
+
+/// What a change does that no line of it shows.
+pub fn change_note(lang: &Lang, note: &ChangeNote) -> String {
+    let what = note.what().map(|what| {
+        let name = one_line_name(what.name(), LONGEST_NAME);
+        let size = Arg::from(grouped_number(what.bytes()));
+        lang.format(what.text_key(), &[("name", Arg::from(name.as_ref())), ("bytes", size)])
+    });
+    let (from, to) = note.encodings();
+    let args = [("what", Arg::from(what.unwrap_or_default())), ("from", Arg::from(from)), ("to", Arg::from(to))];
+    lang.format(note.text_key(), &args)
 }
 
 /// What went wrong, in the window's language.

@@ -263,6 +263,44 @@ fn several_waiting_reads_are_answered_from_one_list() {
     assert_eq!(confirms, ["a", "b"]);
 }
 
+#[test]
+fn what_replaces_a_picture_says_so_in_words_of_the_program() {
+    use nod::ir::{ChangeNote, DiffLine, DiffTag, Preview, Unshown};
+    let mut request = question("q", "(image/png, 2064 bytes)\n");
+    let text = "(image/png, 2064 bytes)\n".to_owned();
+    let what = Unshown::Binary { media_type: "image/png".to_owned(), bytes: 2064 };
+    request.preview = Preview::Diff {
+        lines: vec![DiffLine { tag: DiffTag::Added, old_line: None, new_line: Some(1), text }],
+        added: 1,
+        removed: 0,
+        notes: vec![ChangeNote::Replaces { what }],
+    };
+    let mut stage = Stage::open();
+    stage.tell(Event::ConfirmAsked(Box::new(request)));
+    stage.settle();
+    let said = "Replaces all that is there, which cannot be shown as text: image/png, 2,064 bytes.";
+    assert!(stage.harness.query_by_label_contains(said).is_some(), "{:?}", stage.texts());
+}
+
+#[test]
+fn a_change_without_lines_says_what_changes_and_can_be_answered() {
+    use nod::ir::{ChangeNote, Preview};
+    let mut request = question("q", "a");
+    let encoding = ChangeNote::Encoding { from: "UTF-16 LE".to_owned(), to: "UTF-8".to_owned() };
+    request.preview = Preview::Diff { lines: vec![], added: 0, removed: 0, notes: vec![encoding] };
+    let mut stage = Stage::open();
+    stage.tell(Event::ConfirmAsked(Box::new(request)));
+    stage.settle();
+    stage.pass(600);
+    stage.settle();
+    for said in ["The encoding changes from UTF-16 LE to UTF-8.", "(no line changes)"] {
+        assert!(stage.harness.query_by_label_contains(said).is_some(), "{said}: {:?}", stage.texts());
+    }
+    stage.harness.get_by_label("Allow once").click();
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
+}
+
 /// A change of a large file: only its last line.
 fn last_line_changed() -> (String, nod::port::ConfirmRequest) {
     let body = "0123456789 abcdefghijklmnopqrstuvwxyz\n".repeat(138_000);
@@ -277,7 +315,7 @@ fn last_line_changed() -> (String, nod::port::ConfirmRequest) {
     lines.push(line(nod::ir::DiffTag::Removed, 138_001, "the old end\n"));
     lines.push(line(nod::ir::DiffTag::Added, 138_001, "the very end\t \r\n"));
     let mut request = question("q", &content);
-    request.preview = nod::ir::Preview::Diff { lines, added: 1, removed: 1 };
+    request.preview = nod::ir::Preview::Diff { lines, added: 1, removed: 1, notes: vec![] };
     (content, request)
 }
 

@@ -172,6 +172,7 @@ fn waiting_scene() -> Scene {
         ],
         added: 1,
         removed: 1,
+        notes: vec![],
     };
     let record = call("c", "a", "write_file", CallStatus::Waiting, Some(preview));
     let mut answer = message("a", Role::Assistant, "I change the port.");

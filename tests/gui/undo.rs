@@ -49,6 +49,7 @@ fn plan(action: UndoAction) -> UndoPlan {
                 lines: vec![line(DiffTag::Removed, "port = 9090"), line(DiffTag::Added, "port = 8080")],
                 added: 1,
                 removed: 1,
+                notes: vec![],
             },
             changed_since: Preview::Nothing,
         }],

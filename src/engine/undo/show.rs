@@ -1,9 +1,9 @@
 //! The history: what was changed, each change as a diff.
 
-use crate::ir::{FileState, Preview, SessionId, UndoId};
+use crate::ir::{FileState, Preview, SessionId, UndoId, Unshown};
 use crate::journal::{Images, Means, list_tree};
 use crate::port::Event;
-use crate::tool::change_preview;
+use crate::tool::{Content, change};
 
 use super::super::fault::Fault;
 use super::{Shared, blocking, means};
@@ -47,12 +47,12 @@ pub(in crate::engine) fn preview(images: &Images, from: &FileState, to: &FileSta
         (FileState::Missing, FileState::File { .. }) => match content(images, to) {
             Content::Bytes(bytes) => match String::from_utf8(bytes) {
                 Ok(content) => Preview::NewFile { content },
-                Err(no_text) => change_preview(b"", no_text.as_bytes()),
+                Err(no_text) => change(&Content::Bytes(Vec::new()), &Content::Bytes(no_text.into_bytes())),
             },
-            Content::Described(words) => Preview::NewFile { content: words },
+            unshown @ Content::Unshown(_) => change(&Content::Bytes(Vec::new()), &unshown),
         },
         (FileState::File { .. } | FileState::Link { .. }, _) | (_, FileState::File { .. } | FileState::Link { .. }) => {
-            change_preview(&content(images, from).into_bytes(), &content(images, to).into_bytes())
+            change(&content(images, from), &content(images, to))
         }
         (
             FileState::Missing | FileState::Folder | FileState::Tree { .. },
@@ -61,30 +61,15 @@ pub(in crate::engine) fn preview(images: &Images, from: &FileState, to: &FileSta
     }
 }
 
-enum Content {
-    Bytes(Vec<u8>),
-    /// It cannot be shown, and why: one line.
-    Described(String),
-}
-
-impl Content {
-    fn into_bytes(self) -> Vec<u8> {
-        match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Described(words) => words.into_bytes(),
-        }
-    }
-}
-
 fn content(images: &Images, state: &FileState) -> Content {
-    match state {
-        FileState::Missing => Content::Bytes(Vec::new()),
-        FileState::Folder | FileState::Tree { .. } => Content::Described("(a folder)\n".to_owned()),
-        FileState::Link { to } => Content::Described(format!("(a link to {to})\n")),
+    Content::Unshown(match state {
+        FileState::Missing => return Content::Bytes(Vec::new()),
+        FileState::Folder | FileState::Tree { .. } => Unshown::Folder,
+        FileState::Link { to } => Unshown::Link { to: to.clone() },
         FileState::File { hash: Some(hash), bytes, .. } => match images.read(hash, SHOWN_BYTES) {
-            Ok(content) => Content::Bytes(content),
-            Err(_not_shown) => Content::Described(format!("(content not shown, {bytes} bytes)\n")),
+            Ok(content) => return Content::Bytes(content),
+            Err(_not_shown) => Unshown::TooLarge { bytes: *bytes },
         },
-        FileState::File { hash: None, bytes, .. } => Content::Described(format!("(content not kept, {bytes} bytes)\n")),
-    }
+        FileState::File { hash: None, bytes, .. } => Unshown::NotKept { bytes: *bytes },
+    })
 }

@@ -15,7 +15,7 @@ use crate::ir::{CallMark, CallStatus, Decider, DiffLine, DiffTag, Preview, Tier,
 use crate::lang::{Lang, Locale};
 use crate::policy::escape_name;
 use crate::ui::icon::Icon;
-use crate::ui::sentence::tier_badge_key;
+use crate::ui::sentence::{change_note, tier_badge_key};
 
 /// Longest message over the rows, in characters.
 const MESSAGE_CHARACTERS: usize = 4000;
@@ -115,7 +115,7 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
         (Some(result), _) if record.call.name == "list_directory" && result.success => Body::of(key, Source::Listing),
         (Some(result), _) if record.call.name == "search_files" && result.success => Body::of(key, Source::Matches),
         (Some(result), _) if record.call.name == "run_command" => command_result(key, &result.result, lang),
-        (_, Some(preview)) => previewed(key, preview, path, call),
+        (_, Some(preview)) => previewed(key, preview, path, call, lang),
         (None, None) if !call.output.is_empty() => Body::output(key, vec![TextOf::Live]),
         (Some(result), None) if result.success => other(key, &result.result),
         (Some(_) | None, None) => Body::default(),
@@ -452,7 +452,7 @@ fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
     facts
 }
 
-fn previewed(key: u64, preview: &Preview, path: &str, call: &CallView) -> Body {
+fn previewed(key: u64, preview: &Preview, path: &str, call: &CallView, lang: &Lang) -> Body {
     match preview {
         Preview::Nothing => match call.record.result.as_ref().filter(|result| result.success) {
             Some(result) => other(key, &result.result),
@@ -464,7 +464,8 @@ fn previewed(key: u64, preview: &Preview, path: &str, call: &CallView) -> Body {
             let body = Body::code(key, language_of_path(path), TextOf::NewFile, Some(1));
             Body { change: Some((breaks + open, 0)), ..body }
         }
-        Preview::Diff { added, removed, .. } => Body {
+        Preview::Diff { added, removed, notes, .. } => Body {
+            facts: notes.iter().map(|note| change_note(lang, note)).collect(),
             rows: Rows::new(key, language_of_path(path), true),
             change: Some((*added, *removed)),
             ..Body::of(key, Source::Diff)
@@ -589,7 +590,7 @@ mod tests {
     fn five_megabytes_of_a_change_come_in_by_the_slice() {
         let line = DiffLine { tag: DiffTag::Added, old_line: None, new_line: Some(1), text: "x".repeat(99) + "\n" };
         let lines = vec![line; 52_000];
-        let change = call("edit_file", None, Some(Preview::Diff { lines, added: 52_000, removed: 0 }));
+        let change = call("edit_file", None, Some(Preview::Diff { lines, added: 52_000, removed: 0, notes: vec![] }));
         let (body, most, count) = slices(&change);
         assert_eq!(body.rows.len(), 52_000);
         let text = copied(&change, &Lang::new(Locale::English), false);

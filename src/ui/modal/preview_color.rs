@@ -172,7 +172,7 @@ mod tests {
             line(DiffTag::Added, "    let x = 1;\n"),
             line(DiffTag::Context, "    let y = 2;\n"),
         ];
-        let rows = colored(&Preview::Diff { lines, added: 1, removed: 1 }, "a.rs", 80);
+        let rows = colored(&Preview::Diff { lines, added: 1, removed: 1, notes: vec![] }, "a.rs", 80);
         assert!(is(&rows, 1, "fn", Class::Keyword) && is(&rows, 3, "let", Class::Keyword), "{rows:?}");
         assert!(rows[2].iter().any(|(_, class)| *class == Class::Comment), "{rows:?}");
         // What is taken away does not colour what stays.

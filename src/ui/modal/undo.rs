@@ -16,6 +16,7 @@ use crate::ui::highlight::Highlighter;
 use crate::ui::icon::Icon;
 use crate::ui::safe_text::safe;
 use crate::ui::scene::{Scene, ViewState, take_key};
+use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{Button, MenuRow, Spinner, line_of_text};
 
@@ -250,6 +251,11 @@ fn content(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, step: &UndoS
     if let (UndoAction::Refused, Preview::NewFile { content }) = (step.action, &step.preview) {
         ui.add(Label::new(safe(theme, content, Type::Control, theme.colors.text)).wrap());
         return;
+    }
+    let notes = shown_preview(question).map_or(&[][..], Preview::notes);
+    for note in notes {
+        let words = sentence::change_note(scene.lang, note);
+        ui.add(Label::new(theme.rich(words.as_str(), Type::Control, theme.colors.warn)).wrap());
     }
     let columns = preview::columns_for(ui, theme, ui.available_width());
     if columns != view.columns {

@@ -12,6 +12,7 @@ use crate::ui::card::diff;
 use crate::ui::icon::Icon;
 use crate::ui::modal::undo::icon_of;
 use crate::ui::scene::{Scene, ViewState};
+use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{Button, IconButton, hover_name, line_of_text};
 
@@ -188,6 +189,12 @@ fn change(ui: &mut Ui, scene: &Scene<'_>, view: &mut ViewState, entry: &UndoEntr
 }
 
 fn draw_diff(ui: &mut Ui, scene: &Scene<'_>, view: &mut ViewState, entry: &UndoEntry) {
+    let notes = scene.state.history.previews.get(&entry.id).map_or(&[][..], Preview::notes);
+    for note in notes {
+        ui.add_space(space::XS);
+        let words = sentence::change_note(scene.lang, note);
+        ui.add(Label::new(scene.theme.rich(words.as_str(), Type::Meta, scene.theme.colors.warn)).wrap());
+    }
     let (Some(rows), Some(transcript)) = (view.history.rows.get(&entry.id), &mut view.transcript) else { return };
     if rows.is_empty() {
         return;

@@ -82,7 +82,7 @@ fn the_last_line_of_five_megabytes_is_shown() {
     fs::write(ground.path("ws/a.txt"), line.repeat(lines)).unwrap();
     let content = format!("{}and this one\n", line.repeat(lines));
     let ran = bench.run(&case("3.12.6", "").call("write_file", json!({"path": "a.txt", "content": content})), &ground);
-    let Preview::Diff { lines: shown, added, removed } = &ran.question().preview else { panic!("no diff") };
+    let Preview::Diff { lines: shown, added, removed, .. } = &ran.question().preview else { panic!("no diff") };
     assert_eq!((*added, *removed), (1, 0));
     let last = shown.iter().rev().find(|line| line.tag == DiffTag::Added).unwrap();
     assert_eq!((last.text.as_str(), last.new_line), ("and this one\n", u32::try_from(lines + 1).ok()));

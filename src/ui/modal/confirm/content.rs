@@ -4,7 +4,7 @@ use egui::{Align, Frame, Id, Key, Label, Layout, Margin, Modifiers, TextWrapMode
 
 use crate::app::Intent;
 use crate::app::preview::PreviewRows;
-use crate::ir::Preview;
+use crate::ir::{ChangeNote, Preview};
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
@@ -106,7 +106,11 @@ fn nothing_key(preview: &Preview) -> Option<&'static str> {
     match preview {
         Preview::Nothing => None,
         Preview::NewFile { .. } => Some("confirm-empty-file"),
-        Preview::Diff { .. } => Some("confirm-no-change"),
+        Preview::Diff { notes, .. } => Some(match notes.first() {
+            None => "confirm-no-change",
+            Some(ChangeNote::Encoding { .. }) => "confirm-no-line-changes",
+            Some(ChangeNote::Replaces { .. } | ChangeNote::Becomes { .. }) => "confirm-empty-file",
+        }),
         Preview::Tree { .. } => Some("confirm-empty-folder"),
         Preview::Command(_) => Some("confirm-empty-command"),
     }

@@ -194,6 +194,7 @@ pub(super) fn warnings(ui: &mut Ui, scene: &Scene<'_>, confirm: &ConfirmView, re
             lines.push((lang.text("confirm-unconfined-detail").to_owned(), true));
         }
     }
+    lines.extend(request.preview.notes().iter().map(|note| (sentence::change_note(lang, note), true)));
     lines.extend(request.reasons.iter().filter_map(|reason| sentence::reason(lang, reason)));
     let has_deception = confirm.is_deceptive
         || confirm.rows.as_ref().is_some_and(|rows| rows.is_deceptive)
