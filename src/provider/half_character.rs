@@ -1,14 +1,41 @@
 //! Halves of characters: `\ud83d` without its second half, which strict JSON refuses. Servers that cut their text by UTF-16
 //! units send them, one half in each delta. Pure.
+//!
+//! Halves are rare and the text may be long: it is searched for them only where strict reading failed.
+
+use serde::de::DeserializeOwned;
+
+/// Reads JSON text as it is or, where that fails, with every half read as `U+FFFD`. A reading that fails must have done
+/// nothing.
+///
+/// # Errors
+/// What the last reading says.
+pub(super) fn read<T>(json: &str, mut read: impl FnMut(&str) -> serde_json::Result<T>) -> serde_json::Result<T> {
+    read(json).or_else(|problem| match replaced(json) {
+        Some(mended) => read(&mended),
+        None => Err(problem),
+    })
+}
+
+/// Reads a JSON string that carries a piece of other JSON. A half stays an escape in it: there it meets its other half, which
+/// comes with the next piece, or is refused.
+///
+/// # Errors
+/// What the last reading says.
+pub(super) fn read_piece<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+    serde_json::from_str(json).or_else(|problem| match kept_as_escape(json) {
+        Some(mended) => serde_json::from_str(&mended),
+        None => Err(problem),
+    })
+}
 
 /// JSON text in which every half reads as `U+FFFD`. `None` when there is none.
-pub(super) fn replaced(json: &str) -> Option<String> {
+fn replaced(json: &str) -> Option<String> {
     rewritten(json, |out, _| out.push_str("\\ufffd"))
 }
 
-/// A JSON string in which every half stays an escape of the text that it carries, itself a piece of JSON: there it meets its
-/// other half, which comes with the next piece, or is refused. `None` when there is none.
-pub(super) fn kept_as_escape(json: &str) -> Option<String> {
+/// A JSON string in which every half is an escape in the text that it carries. `None` when there is none.
+fn kept_as_escape(json: &str) -> Option<String> {
     rewritten(json, |out, half| {
         out.push('\\');
         out.push_str(half);
@@ -69,9 +96,23 @@ mod tests {
     }
 
     #[test]
+    fn what_reads_well_is_read_once_and_what_does_not_once_more_when_it_holds_a_half() {
+        let cases: [(&str, usize, Option<&str>); 3] =
+            [(r#""\\ud83d""#, 1, Some("\\ud83d")), (r#""a\ud83d""#, 2, Some("a\u{fffd}")), (r#""a"#, 1, None)];
+        for (json, readings, expected) in cases {
+            let mut seen = 0;
+            let text = read(json, |json| {
+                seen += 1;
+                serde_json::from_str::<String>(json)
+            });
+            assert_eq!((seen, text.ok().as_deref()), (readings, expected), "{json}");
+        }
+    }
+
+    #[test]
     fn halves_in_pieces_of_json_meet_again() {
         let pieces = [r#""{\"t\":\"a\ud83d""#, r#""\ude00b\"}""#];
-        let read = |piece: &str| serde_json::from_str::<String>(&kept_as_escape(piece).unwrap()).unwrap();
+        let read = |piece: &str| read_piece::<String>(piece).unwrap();
         let whole: String = pieces.into_iter().map(read).collect();
         assert_eq!(serde_json::from_str::<serde_json::Value>(&whole).unwrap(), serde_json::json!({"t": "a😀b"}));
         assert!(serde_json::from_str::<serde_json::Value>(&format!("{}\"}}", read(pieces[0]))).is_err());

@@ -110,17 +110,27 @@ impl<'a> Decoder<'a> {
             self.is_done = self.reason.is_some();
             return Ok(());
         }
-        let parsed: EventIn<'_> = match serde_json::from_str(data) {
-            Ok(parsed) => parsed,
-            Err(error) => match half_character::replaced(data) {
-                Some(mended) => return self.event(SseEvent { data: &mended, ..event }, now, out),
-                None if event.name == "error" => return Err(fault::in_stream(&Value::from(data), &self.model, now)),
-                None => return Err(fault::not_our_format(data, &error)),
-            },
-        };
+        let taken = half_character::read(data, |data| {
+            let parsed = serde_json::from_str(data)?;
+            Ok(self.take(parsed, SseEvent { data, ..event }, now, out))
+        });
+        match taken {
+            Ok(outcome) => outcome,
+            Err(_) if event.name == "error" => Err(fault::in_stream(&Value::from(data), &self.model, now)),
+            Err(problem) => Err(fault::not_our_format(data, &problem)),
+        }
+    }
+
+    fn take(
+        &mut self,
+        parsed: EventIn<'_>,
+        event: SseEvent<'_>,
+        now: UnixMs,
+        out: &mut Vec<StreamBody>,
+    ) -> Result<(), Error> {
         let kind = parsed.kind.as_ref().map_or(event.name, |kind| kind.0.as_ref());
         if kind == "error" || event.name == "error" || parsed.error.as_ref().is_some_and(|error| !error.is_null()) {
-            let error = parsed.error.unwrap_or_else(|| Value::from(data));
+            let error = parsed.error.unwrap_or_else(|| Value::from(event.data));
             return Err(fault::in_stream(&error, &self.model, now));
         }
         match kind {
@@ -158,13 +168,20 @@ impl<'a> Decoder<'a> {
         {
             return Err(fault::in_stream(&array, &self.model, now));
         }
-        let message: MessageIn<'_> = match serde_json::from_str(text) {
-            Ok(message) => message,
-            Err(error) => match half_character::replaced(text) {
-                Some(mended) => return self.whole(&mended, now, out),
-                None => return Err(fault::not_our_format(text, &error)),
-            },
-        };
+        let taken = half_character::read(text, |text| {
+            let message = serde_json::from_str(text)?;
+            Ok(self.take_whole(message, text, now, out))
+        });
+        taken.unwrap_or_else(|problem| Err(fault::not_our_format(text, &problem)))
+    }
+
+    fn take_whole(
+        &mut self,
+        message: MessageIn<'_>,
+        text: &str,
+        now: UnixMs,
+        out: &mut Vec<StreamBody>,
+    ) -> Result<(), Error> {
         if let Some(error) = message.error.as_ref().filter(|error| !error.is_null()) {
             return Err(fault::in_stream(error, &self.model, now));
         }
@@ -379,11 +396,7 @@ fn is_given(input: &Value) -> bool {
 
 /// A fragment of arguments: a string by the book, the object itself from some servers.
 fn json_text(raw: &str) -> Option<String> {
-    let text = if raw.starts_with('"') {
-        serde_json::from_str(half_character::kept_as_escape(raw).as_deref().unwrap_or(raw)).ok()?
-    } else {
-        raw.to_owned()
-    };
+    let text = if raw.starts_with('"') { half_character::read_piece(raw).ok()? } else { raw.to_owned() };
     (!text.is_empty() && text != "null").then_some(text)
 }
 

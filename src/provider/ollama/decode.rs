@@ -74,13 +74,11 @@ impl<'a> Decoder<'a> {
         if self.done {
             return Ok(());
         }
-        let parsed: ChatLine<'_> = match serde_json::from_str(line) {
-            Ok(parsed) => parsed,
-            Err(error) => match half_character::replaced(line) {
-                Some(mended) => return self.line(&mended, now, out),
-                None => return Err(super::fault::not_our_format(line, &error)),
-            },
-        };
+        let taken = half_character::read(line, |line| Ok(self.take(serde_json::from_str(line)?, now, out)));
+        taken.unwrap_or_else(|problem| Err(super::fault::not_our_format(line, &problem)))
+    }
+
+    fn take(&mut self, parsed: ChatLine<'_>, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
         self.line += 1;
         if let Some(error) = parsed.error.filter(|error| !error.is_null()) {
             return self.error_line(&error, now, out);

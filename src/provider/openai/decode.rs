@@ -1,8 +1,6 @@
 //! An answer of this format, event by event, to what the IR's stream carries. Pure: text and time come in, nothing is sent.
 //! A whole answer is one event with `message` instead of `delta`.
 
-use std::borrow::Cow;
-
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,7 +8,7 @@ use serde_json::value::RawValue;
 use super::fault::{self, Complaint, Subject};
 use super::kept::Kept;
 use super::lenient;
-use super::wire::{CallIn, Choice, Chunk, Delta, Mixed, Text, Timings, Usage};
+use super::wire::{CallIn, Choice, Chunk, Delta, Mixed, Timings, Usage};
 use crate::ir::{
     CallMark, Error, ErrorCode, FinishReason, PerfStats, Request, StreamBody, TokenUsage, ToolCall, ToolCallDelta,
     UnixMs,
@@ -198,18 +196,18 @@ impl<'a> Decoder<'a> {
         now: UnixMs,
         out: &mut Vec<StreamBody>,
     ) -> Result<Result<(), Error>, serde_json::Error> {
-        match serde_json::from_str::<Chunk<'_>>(data) {
+        if data.len() > SLOWLY_READ {
+            return Ok(self.take(serde_json::from_str(data)?, data, now, out));
+        }
+        half_character::read(data, |data| match serde_json::from_str(data) {
             Ok(chunk) => Ok(self.take(chunk, data, now, out)),
             // Numbers as text and the like: rare, so read slowly.
-            Err(problem) if problem.is_data() && data.len() <= SLOWLY_READ => match lenient::normalised(data) {
+            Err(problem) if problem.is_data() => match lenient::normalised(data) {
                 Some(mended) => Ok(self.take(serde_json::from_str(&mended)?, &mended, now, out)),
                 None => Err(problem),
             },
-            Err(problem) => match half_character::replaced(data) {
-                Some(mended) if data.len() <= SLOWLY_READ => self.chunk(&mended, now, out),
-                _ => Err(problem),
-            },
-        }
+            Err(problem) => Err(problem),
+        })
     }
 
     fn take(&mut self, chunk: Chunk<'_>, data: &str, now: UnixMs, out: &mut Vec<StreamBody>) -> Result<(), Error> {
@@ -359,13 +357,11 @@ impl<'a> Decoder<'a> {
         // Mistral writes a missing id as the word.
         let id = call.id.map(|id| id.0).filter(|id| id != "null").unwrap_or_default();
         let name = function.name.map(|name| name.0).unwrap_or_default();
-        let text: Cow<'_, str>;
+        let text: String;
         let arguments = match function.arguments.map(RawValue::get) {
             None | Some("null") => Piece::Nothing,
             Some(raw) if raw.starts_with('"') => {
-                let mended = half_character::kept_as_escape(raw);
-                let raw = mended.as_deref().unwrap_or(raw);
-                text = serde_json::from_str::<Text<'_>>(raw).map(|text| text.0.into_owned().into()).unwrap_or_default();
+                text = half_character::read_piece::<String>(raw).unwrap_or_default();
                 Piece::Text(&text)
             }
             Some(raw) if raw.starts_with('{') => Piece::Object(raw),
