@@ -616,32 +616,18 @@ mod tests {
     }
 
     fn call(id: &str, name: &str, status: CallStatus) -> CallRecord {
-        CallRecord {
-            call: ToolCall {
-                id: CallId::new(id),
-                name: name.to_owned(),
-                args: serde_json::json!({}),
-                iteration: 1,
-                timestamp: UnixMs(0),
-                raw_args: None,
-                parse_error: None,
-                marks: Vec::new(),
-            },
-            session: SessionId::new("s"),
-            message: Some(MessageId::new("a")),
-            status,
-            args_hash: String::new(),
-            target: None,
-            verdict: None,
-            decider: None,
-            grounds: crate::ir::Grounds::default(),
-            reason: None,
-            preview: None,
-            result: None,
-            created_at: UnixMs(0),
-            started_at: None,
-            finished_at: None,
-        }
+        let call = ToolCall {
+            id: CallId::new(id),
+            name: name.to_owned(),
+            args: serde_json::json!({}),
+            iteration: 1,
+            timestamp: UnixMs(0),
+            raw_args: None,
+            parse_error: None,
+            marks: Vec::new(),
+        };
+        let message = Some(MessageId::new("a"));
+        CallRecord { status, ..CallRecord::new(call, SessionId::new("s"), message, UnixMs(0)) }
     }
 
     fn kinds(view: &SessionView) -> Vec<String> {

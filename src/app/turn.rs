@@ -196,23 +196,8 @@ mod tests {
             duration_ms: 0,
             timestamp: NOW,
         };
-        CallRecord {
-            call: question("q").call,
-            session: SessionId::new("s"),
-            message: None,
-            status: CallStatus::Denied,
-            args_hash: String::new(),
-            target: None,
-            verdict: None,
-            decider: None,
-            grounds: crate::ir::Grounds::default(),
-            reason: None,
-            preview: None,
-            result: Some(result),
-            created_at: NOW,
-            started_at: None,
-            finished_at: None,
-        }
+        let row = CallRecord::new(question("q").call, SessionId::new("s"), None, NOW);
+        CallRecord { status: CallStatus::Denied, result: Some(result), ..row }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Mutex as OrderLock, watch};
 
-use crate::ir::{AuditEntry, CallRecord, MessageId, MessageRecord, Session, SessionId, State, StreamBody, StreamEvent};
+use crate::ir::{AuditEntry, CallRecord, MessageId, MessageRecord, Session, SessionId, State, StreamEvent};
 use crate::port::Event;
 use crate::provider::http::SentRequest;
 use crate::store::{Delta, StoreError};
@@ -107,19 +107,7 @@ impl Transcript {
     pub(super) async fn stream(&self, event: StreamEvent) {
         let mut stage = self.stage.lock().await;
         let Some(record) = &mut stage.growing else { return };
-        match &event.body {
-            StreamBody::TextDelta { delta } => record.message.content.push_str(delta),
-            StreamBody::ReasoningDelta { delta } => {
-                record.message.reasoning_content.get_or_insert_default().push_str(delta);
-            }
-            StreamBody::ThinkingStart
-            | StreamBody::ThinkingEnd
-            | StreamBody::ToolCallDelta { .. }
-            | StreamBody::ToolCallComplete { .. }
-            | StreamBody::Usage { .. }
-            | StreamBody::Error { .. }
-            | StreamBody::Done => {}
-        }
+        record.grow(&event.body);
         let message = record.id.clone();
         self.shared.publish(Event::Streamed { session: self.id.clone(), message, event: Box::new(event) }).await;
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallId, Cost, Error, FinishReason, Message, MessageId, PerfStats, Preview, RuleId, SessionId, Tier, TokenUsage,
-    ToolCall, ToolResult, UnixMs,
+    CallId, Cost, Error, FinishReason, Message, MessageId, PerfStats, Preview, RuleId, SessionId, StreamBody, Tier,
+    TokenUsage, ToolCall, ToolResult, UnixMs,
 };
 
 /// A message of a session with its place in the tree of branches.
@@ -27,6 +27,25 @@ pub struct MessageRecord {
     pub error: Option<Error>,
     /// This message's place among the versions that share its parent and role, from 1, and their number.
     pub version: (u32, u32),
+}
+
+impl MessageRecord {
+    /// Adds a piece of its stream: to its words, or to its thinking. The other pieces say nothing that it holds while it grows.
+    pub fn grow(&mut self, piece: &StreamBody) {
+        match piece {
+            StreamBody::TextDelta { delta } => self.message.content.push_str(delta),
+            StreamBody::ReasoningDelta { delta } => {
+                self.message.reasoning_content.get_or_insert_default().push_str(delta);
+            }
+            StreamBody::ThinkingStart
+            | StreamBody::ThinkingEnd
+            | StreamBody::ToolCallDelta { .. }
+            | StreamBody::ToolCallComplete { .. }
+            | StreamBody::Usage { .. }
+            | StreamBody::Error { .. }
+            | StreamBody::Done => {}
+        }
+    }
 }
 
 /// How a message ended.
@@ -127,6 +146,27 @@ pub struct Grounds {
 }
 
 impl CallRecord {
+    /// A call of which nothing is known but who asked for it.
+    pub fn new(call: ToolCall, session: SessionId, message: Option<MessageId>, created_at: UnixMs) -> Self {
+        Self {
+            call,
+            session,
+            message,
+            status: CallStatus::Pending,
+            args_hash: String::new(),
+            target: None,
+            verdict: None,
+            decider: None,
+            grounds: Grounds::default(),
+            reason: None,
+            preview: None,
+            result: None,
+            created_at,
+            started_at: None,
+            finished_at: None,
+        }
+    }
+
     /// The ledger's key within a session.
     pub fn id(&self) -> &CallId {
         &self.call.id

@@ -11,9 +11,12 @@ const NOTE: &str = "cutForModel";
 
 /// The text for the model where it differs from the raw result as compact JSON; `None` where it does not.
 pub(in crate::engine) fn for_model(result: &Value) -> Option<String> {
-    let raw = result.to_string();
-    let cut = if raw.len() > LONGEST { cut(result) } else { raw.clone() };
-    let shown = escape_controls(&cut);
+    differing(result, &result.to_string())
+}
+
+/// The same of a result whose compact JSON is there already.
+pub(super) fn differing(result: &Value, raw: &str) -> Option<String> {
+    let shown = if raw.len() > LONGEST { escape_controls(&cut(result)) } else { escape_controls(raw) };
     (shown != raw).then_some(shown)
 }
 

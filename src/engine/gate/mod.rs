@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{AfterCall, cancelled_words};
 use crate::ir::{
     AuditAct, AuditEntry, AuditOrigin, CallId, CallRecord, CallStatus, Code, Decider, Error, ErrorCode, Failure,
-    Grounds, MessageId, MessageRecord, RuleId, ToolCall, ToolResult, Verdict,
+    MessageId, MessageRecord, RuleId, ToolCall, ToolResult, Verdict,
 };
 use crate::policy::Origin;
 use crate::port::TurnOptions;
@@ -148,23 +148,9 @@ pub(super) async fn record_unrun(
     call: ToolCall,
 ) -> Result<(), Fault> {
     let now = shared.now();
-    let row = CallRecord {
-        args_hash: crate::tool::schema::args_hash(&call.args),
-        call,
-        session: asking.session.clone(),
-        message: Some(asking.id.clone()),
-        status: CallStatus::Cancelled,
-        target: None,
-        verdict: None,
-        decider: None,
-        grounds: Grounds::default(),
-        reason: None,
-        preview: None,
-        result: None,
-        created_at: now,
-        started_at: None,
-        finished_at: Some(now),
-    };
+    let args_hash = crate::tool::schema::args_hash(&call.args);
+    let row = CallRecord::new(call, asking.session.clone(), Some(asking.id.clone()), now);
+    let row = CallRecord { args_hash, status: CallStatus::Cancelled, finished_at: Some(now), ..row };
     let line = AuditEntry::of_call(now, AuditAct::Ended, AuditOrigin::Model, &row);
     Ok(transcript
         .insert_call_audited(&row, AuditEntry { outcome: Code::Cancelled.as_str().to_owned(), ..line })
@@ -172,23 +158,9 @@ pub(super) async fn record_unrun(
 }
 
 fn new_row(caller: &Caller, call: ToolCall) -> CallRecord {
-    CallRecord {
-        args_hash: crate::tool::schema::args_hash(&call.args),
-        call,
-        session: caller.transcript.id().clone(),
-        message: caller.message.clone(),
-        status: CallStatus::Pending,
-        target: None,
-        verdict: None,
-        decider: None,
-        grounds: Grounds::default(),
-        reason: None,
-        preview: None,
-        result: None,
-        created_at: caller.shared.now(),
-        started_at: None,
-        finished_at: None,
-    }
+    let args_hash = crate::tool::schema::args_hash(&call.args);
+    let row = CallRecord::new(call, caller.transcript.id().clone(), caller.message.clone(), caller.shared.now());
+    CallRecord { args_hash, ..row }
 }
 
 /// The end of a call that was not run.
@@ -221,11 +193,14 @@ async fn complete(
     then: AfterCall,
 ) -> Outcome {
     let now = caller.shared.now();
-    caller.given_bytes.fetch_add(value.to_string().len() as u64, Ordering::Relaxed);
+    let raw = value.to_string();
+    caller.given_bytes.fetch_add(raw.len() as u64, Ordering::Relaxed);
+    let summary = filter::differing(&value, &raw);
+    drop(raw);
     let result = ToolResult {
         tool_call_id: row.call.id.clone(),
         tool_name: row.call.name.clone(),
-        summary: filter::for_model(&value),
+        summary,
         success: value.get("success").and_then(serde_json::Value::as_bool).unwrap_or(false),
         error: value.get("error").and_then(serde_json::Value::as_str).map(str::to_owned),
         result: value,

@@ -175,31 +175,24 @@ impl Step<'_> {
     async fn record(&self, goal: &FileState) -> Result<CallRecord, Failure> {
         let now = self.shared.now();
         let args = json!({"entry": self.chain.root.id, "choice": self.choice, "to": goal});
+        let args_hash = args_hash(&args);
+        let call = ToolCall {
+            id: CallId::new(unique("call_")),
+            name: self.tool().to_owned(),
+            args,
+            iteration: 0,
+            timestamp: now,
+            raw_args: None,
+            parse_error: None,
+            marks: Vec::new(),
+        };
         let row = CallRecord {
-            args_hash: args_hash(&args),
-            call: ToolCall {
-                id: CallId::new(unique("call_")),
-                name: self.tool().to_owned(),
-                args,
-                iteration: 0,
-                timestamp: now,
-                raw_args: None,
-                parse_error: None,
-                marks: Vec::new(),
-            },
-            session: self.session.clone(),
-            message: None,
-            status: CallStatus::Pending,
+            args_hash,
             target: Some(self.chain.root.shown_path()),
             verdict: Some(Verdict::Allowed),
             decider: Some(Decider::Person),
             grounds: Grounds { plan_hash: self.plan_hash.to_owned(), ..Grounds::default() },
-            reason: None,
-            preview: None,
-            result: None,
-            created_at: now,
-            started_at: None,
-            finished_at: None,
+            ..CallRecord::new(call, self.session.clone(), None, now)
         };
         self.shared.store.insert_call(&row).await?;
         let row = CallRecord { status: CallStatus::Running, started_at: Some(now), ..row };

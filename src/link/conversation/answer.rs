@@ -157,19 +157,7 @@ impl Conversation {
         self.open(answer, now, told);
         answer.first_at.get_or_insert(now);
         let Some(growing) = &mut answer.growing else { return };
-        match &body {
-            StreamBody::TextDelta { delta } => growing.message.content.push_str(delta),
-            StreamBody::ReasoningDelta { delta } => {
-                growing.message.reasoning_content.get_or_insert_default().push_str(delta);
-            }
-            StreamBody::ThinkingStart
-            | StreamBody::ThinkingEnd
-            | StreamBody::ToolCallDelta { .. }
-            | StreamBody::ToolCallComplete { .. }
-            | StreamBody::Usage { .. }
-            | StreamBody::Error { .. }
-            | StreamBody::Done => {}
-        }
+        growing.grow(&body);
         let event = StreamEvent {
             body,
             request_id: RequestId::new(answer.run.clone()),

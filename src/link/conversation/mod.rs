@@ -10,8 +10,8 @@ mod tests;
 use serde_json::Value;
 
 use crate::ir::{
-    CallId, CallRecord, CallStatus, Code, ConfirmMode, Error, ErrorCode, Grounds, MessageId, MessageRecord,
-    MessageStatus, Session, SessionId, State, ThinkingLevel, ToolCall, ToolResult, UnixMs,
+    CallId, CallRecord, CallStatus, Code, ConfirmMode, Error, ErrorCode, MessageId, MessageRecord, MessageStatus,
+    Session, SessionId, State, ThinkingLevel, ToolCall, ToolResult, UnixMs,
 };
 use crate::policy::RuleSet;
 use crate::port::{Event, TurnOutcome};
@@ -169,23 +169,9 @@ fn own_name(tool: &str) -> &str {
 /// A call as it stands, without a result.
 fn call_record(session: &SessionId, message: &MessageId, call: ToolCall, status: CallStatus) -> CallRecord {
     let call = ToolCall { name: own_name(&call.name).to_owned(), ..call };
-    CallRecord {
-        created_at: call.timestamp,
-        started_at: Some(call.timestamp),
-        call,
-        session: session.clone(),
-        message: Some(message.clone()),
-        status,
-        args_hash: String::new(),
-        target: None,
-        verdict: None,
-        decider: None,
-        grounds: Grounds::default(),
-        reason: None,
-        preview: None,
-        result: None,
-        finished_at: None,
-    }
+    let at = call.timestamp;
+    let row = CallRecord::new(call, session.clone(), Some(message.clone()), at);
+    CallRecord { status, started_at: Some(at), ..row }
 }
 
 /// What the server tells its model of a call, `{"success", "data"}` or `{"success", "code", "error"}`, as a result like one

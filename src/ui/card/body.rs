@@ -535,23 +535,8 @@ mod tests {
             parse_error: None,
             marks: Vec::new(),
         };
-        let record = CallRecord {
-            call,
-            session: SessionId::new("s"),
-            message: None,
-            status: CallStatus::Succeeded,
-            args_hash: String::new(),
-            target: None,
-            verdict: None,
-            decider: None,
-            grounds: crate::ir::Grounds::default(),
-            reason: None,
-            preview,
-            result,
-            created_at: UnixMs(0),
-            started_at: None,
-            finished_at: None,
-        };
+        let row = CallRecord::new(call, SessionId::new("s"), None, UnixMs(0));
+        let record = CallRecord { status: CallStatus::Succeeded, preview, result, ..row };
         CallView {
             record,
             output: String::new(),
