@@ -18,7 +18,7 @@ use crate::workspace::{Purpose, Root, Target, Unresolved, resolve_outside, resol
 use super::super::request::is_enabled;
 use super::super::undo::Undo;
 use super::keep;
-use super::plan::{self, Plan};
+use super::plan::{self, Bound, Plan};
 use super::{Caller, Refusal};
 
 /// Finds out all that a decision needs, and decides.
@@ -96,8 +96,18 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let named = request.paths.iter().zip(&targets);
     let tier = plan::tier(tool.access(), &confinement);
     let network = Network::Denied;
-    let hash = plan::hash(caller.origin, &def.name, &args, &roots, &targets, tier, network);
-    let mut facts = facts_with(named.map(|(wanted, target)| target.facts(&wanted.given)).collect(), hash.clone());
+    // What the rules go by: a plan that is asked for again is the same before anything is shown of it.
+    let bound = Bound {
+        origin: caller.origin,
+        tool: &def.name,
+        args: &args,
+        roots: &roots,
+        targets: &targets,
+        tier,
+        network,
+        shown: Shown::default(),
+    };
+    let mut facts = facts_with(named.map(|(wanted, target)| target.facts(&wanted.given)).collect(), bound.hash());
     let decision = decide(&facts, &rules);
     if let Decision::Deny { failure, by, rule } = decision {
         if let Some(rule) = &rule {
@@ -138,9 +148,10 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             super::tree::reasons(target, preview).into_iter().filter(|new| !reasons.contains(new)).collect::<Vec<_>>(),
         );
     }
-    let hash = keep::bind(plan::with_trees(hash, &targets), tool.access(), is_undoable);
-    let hash = plan::bind(hash, preview.as_ref());
-    Ok(Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, is_undoable, unopened, hash })
+    let hash = String::new();
+    let plan =
+        Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, is_undoable, unopened, hash };
+    Ok(plan.bind())
 }
 
 /// What the look at a call's effect has shown.

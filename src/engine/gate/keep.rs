@@ -11,7 +11,6 @@ use crate::ir::{
 };
 use crate::journal::{Image, Images, JournalError, Kept, MAX_TREE_ENTRIES, expected, keep, look};
 use crate::policy::TargetKind;
-use crate::tool::schema::args_hash;
 use crate::tool::{Limits, Tool};
 use crate::workspace::{Purpose, Target, Trash};
 
@@ -42,14 +41,6 @@ pub(super) fn foretell(
             has_place(target) && (is_restorable || fits(shared, target, preview, room_bytes))
         }
         (Access::Read | Access::Execute | Access::Write | Access::Delete, _) => false,
-    }
-}
-
-/// A yes to what can be undone is no yes to the same thing for good.
-pub(super) fn bind(hash: String, access: Access, is_undoable: bool) -> String {
-    match access {
-        Access::Write | Access::Delete if !is_undoable => args_hash(&serde_json::json!([hash, "cannot be undone"])),
-        Access::Read | Access::Write | Access::Delete | Access::Execute => hash,
     }
 }
 

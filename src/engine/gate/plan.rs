@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::ir::{Access, Confinement, Failure, Network, Preview, Tier, ToolDef};
-use crate::policy::{CallFacts, Decision, Origin, TargetKind};
+use crate::policy::{CallFacts, Decision, Origin, Shown, TargetKind};
 use crate::tool::Tool;
 use crate::tool::schema::args_hash;
 use crate::workspace::{Root, Target};
@@ -65,9 +65,26 @@ impl Plan {
         if network == self.network {
             return self.hash.clone();
         }
-        let Self { args, roots, targets, .. } = self;
-        let hash = hash(self.facts.origin, &self.def.name, args, roots, targets, self.tier, network);
-        bind(hash, self.preview.as_ref())
+        self.bound(network).hash()
+    }
+
+    /// The plan with the hash of all that is known of it.
+    pub(super) fn bind(self) -> Self {
+        let hash = self.bound(self.network).hash();
+        Self { hash, ..self }
+    }
+
+    fn bound(&self, network: Network) -> Bound<'_> {
+        Bound {
+            origin: self.facts.origin,
+            tool: &self.def.name,
+            args: &self.args,
+            roots: &self.roots,
+            targets: &self.targets,
+            tier: self.tier,
+            network,
+            shown: self.facts.shown,
+        }
     }
 
     /// What it is about, as it is shown: the resolved target, or the command.
@@ -88,54 +105,47 @@ pub(super) fn tier(access: Access, confinement: &Confinement) -> Option<Tier> {
     }
 }
 
-/// The hash of a plan with the trees that were shown in it: what is added to one of them makes another plan.
-pub(super) fn with_trees(hash: String, targets: &[Target]) -> String {
-    let trees: Vec<&str> = targets.iter().filter_map(Target::shown_tree).collect();
-    if trees.is_empty() { hash } else { args_hash(&json!([hash, trees])) }
+/// All that a yes is bound to, and nothing else: where one of these is another, it is another plan.
+pub(super) struct Bound<'plan> {
+    pub(super) origin: Origin,
+    pub(super) tool: &'plan str,
+    pub(super) args: &'plan Value,
+    pub(super) roots: &'plan [Root],
+    /// Each with the tree that was shown of it: what is added to one of them makes another plan.
+    pub(super) targets: &'plan [Target],
+    pub(super) tier: Option<Tier>,
+    pub(super) network: Network,
+    /// A yes where a command's folders can be seen whole is none where they cannot; a yes to what can be undone is none to the
+    /// same thing for good.
+    pub(super) shown: Shown,
 }
 
-/// SHA-256 over origin, tool, canonical arguments, folders, resolved paths, identities and confinement, hex.
-pub(super) fn hash(
-    origin: Origin,
-    tool: &str,
-    args: &Value,
-    roots: &[Root],
-    targets: &[Target],
-    tier: Option<Tier>,
-    network: Network,
-) -> String {
-    let folders: Vec<Value> = roots
-        .iter()
-        .map(|root| json!([exact(root.path()), root.identity().device, root.identity().inode, root.identity().mount]))
-        .collect();
-    let plan = json!([
-        match origin {
-            Origin::Model => "model",
-            Origin::CommandLine => "command-line",
-            Origin::Server => "server",
-        },
-        tool,
-        args,
-        folders,
-        targets.iter().map(fingerprint).collect::<Vec<_>>(),
-        tier.map(|tier| json!([tier, network])),
-    ]);
-    args_hash(&plan)
-}
-
-/// A yes to a command in folders that can be seen whole is none to one in folders that cannot.
-pub(super) fn bind(hash: String, preview: Option<&Preview>) -> String {
-    match preview {
-        Some(Preview::Command(command)) if command.unseen > 0 => args_hash(&json!([hash, "unseen", command.unseen])),
-        Some(
-            Preview::Command(_)
-            | Preview::Nothing
-            | Preview::NewFile { .. }
-            | Preview::Diff { .. }
-            | Preview::Tree { .. },
-        )
-        | None => hash,
+impl Bound<'_> {
+    /// SHA-256, hex.
+    pub(super) fn hash(&self) -> String {
+        let Self { origin, tool, args, roots, targets, tier, network, shown } = self;
+        let Shown { unseen_places, is_for_good } = shown;
+        args_hash(&json!({
+            "origin": match origin {
+                Origin::Model => "model",
+                Origin::CommandLine => "command-line",
+                Origin::Server => "server",
+            },
+            "tool": tool,
+            "args": args,
+            "folders": roots.iter().map(folder).collect::<Vec<_>>(),
+            "targets": targets.iter().map(fingerprint).collect::<Vec<_>>(),
+            "tier": tier,
+            "network": network,
+            "unseenPlaces": unseen_places,
+            "isForGood": is_for_good,
+        }))
     }
+}
+
+fn folder(root: &Root) -> Value {
+    let identity = root.identity();
+    json!([exact(root.path()), identity.device, identity.inode, identity.mount])
 }
 
 /// A path byte for byte: what cannot be shown as text must not look like something else here.
@@ -143,7 +153,7 @@ fn exact(path: &Path) -> String {
     hex::encode(path.as_os_str().as_encoded_bytes())
 }
 
-/// Which object, in which state. A folder is the same folder whatever comes into it.
+/// Which object, in which state. A folder is the same folder whatever comes into it, but for the tree that was shown.
 fn fingerprint(target: &Target) -> Value {
     let identity = target.identity();
     let state = match target.kind() {
@@ -158,6 +168,58 @@ fn fingerprint(target: &Target) -> Value {
         identity.device,
         identity.inode,
         identity.mount,
-        state
+        state,
+        target.shown_tree()
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::RelPath;
+    use crate::workspace::{Purpose, resolve};
+
+    #[test]
+    fn whatever_a_yes_is_bound_to_makes_another_plan_when_it_is_another() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(here.path().join("tree/inner")).unwrap();
+        let open = |folder: &tempfile::TempDir| [Root::open(folder.path()).unwrap()];
+        let (roots, other_roots) = (open(&here), open(&there));
+        let target = |path: &str| {
+            let path = RelPath::from_parts(path.split('/').map(str::to_owned).collect()).unwrap();
+            [resolve(&roots[0], &path, Purpose::Delete).unwrap()]
+        };
+        let (tree, inner, shown) = (target("tree"), target("tree/inner"), target("tree"));
+        shown[0].show_tree().unwrap();
+        let (args, other_args) = (json!({"n": 1}), json!({"n": 2}));
+        let bound = || Bound {
+            origin: Origin::Model,
+            tool: "probe",
+            args: &args,
+            roots: &roots,
+            targets: &tree,
+            tier: None,
+            network: Network::Denied,
+            shown: Shown::default(),
+        };
+        assert_eq!(bound().hash(), bound().hash());
+        let plans = [
+            bound(),
+            Bound { origin: Origin::CommandLine, ..bound() },
+            Bound { origin: Origin::Server, ..bound() },
+            Bound { tool: "other", ..bound() },
+            Bound { args: &other_args, ..bound() },
+            Bound { roots: &other_roots, ..bound() },
+            Bound { targets: &inner, ..bound() },
+            Bound { targets: &shown, ..bound() },
+            Bound { targets: &[], ..bound() },
+            Bound { tier: Some(Tier::A), ..bound() },
+            Bound { tier: Some(Tier::B), ..bound() },
+            Bound { network: Network::Allowed, ..bound() },
+            Bound { shown: Shown { unseen_places: 1, ..Shown::default() }, ..bound() },
+            Bound { shown: Shown { is_for_good: true, ..Shown::default() }, ..bound() },
+        ];
+        let hashes: std::collections::BTreeSet<_> = plans.iter().map(Bound::hash).collect();
+        assert_eq!(hashes.len(), plans.len());
+    }
 }
