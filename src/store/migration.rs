@@ -19,6 +19,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migration/6.sql"),
     include_str!("migration/7.sql"),
     include_str!("migration/8.sql"),
+    include_str!("migration/9.sql"),
 ];
 
 /// The format that `steps` lead to.

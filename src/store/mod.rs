@@ -23,6 +23,7 @@ mod place;
 mod provider;
 mod recovery;
 mod refusal;
+mod room;
 mod row;
 mod rule;
 mod seal;
@@ -75,6 +76,7 @@ struct Inner {
     clock: Clock,
     /// What rules and the end of the audit are sealed with.
     seal: SealKey,
+    room: room::Room,
 }
 
 impl Drop for Inner {
@@ -163,6 +165,7 @@ impl Store {
             database,
             clock,
             seal,
+            room: room::Room::default(),
         };
         Ok(Opened { store: Self(Arc::new(inner)), recovered })
     }
@@ -187,6 +190,7 @@ impl Store {
             database: PathBuf::new(),
             clock,
             seal,
+            room: room::Room::default(),
         };
         Ok(Opened { store: Self(Arc::new(inner)), recovered: Recovery::default() })
     }
@@ -241,6 +245,7 @@ impl Store {
             database,
             clock,
             seal,
+            room: room::Room::default(),
         };
         Ok(Self(Arc::new(inner)))
     }

@@ -17,6 +17,11 @@ const ROOM_STEP: usize = 64;
 /// What was done in a session: by itself, or by the one that its calls were copied from.
 const OF_SESSION: &str = "(session = ?1 OR call IN (SELECT call.id FROM call WHERE call.session = ?1))";
 
+/// What these messages of a session asked for.
+const OF_MESSAGES: &str =
+    "(session = ?1 AND message IN (SELECT value FROM json_each(?2)) OR call IN (SELECT call.id FROM call
+    WHERE call.session = ?1 AND call.message IN (SELECT value FROM json_each(?2))))";
+
 impl Store {
     /// Keeps an entry and which contents it needs, each with its size in bytes. Committed before it returns, power cut or
     /// not.
@@ -25,7 +30,14 @@ impl Store {
     /// `Conflict` when the id is taken.
     pub async fn insert_undo(&self, entry: &UndoEntry, images: Vec<(String, u64)>) -> Result<(), StoreError> {
         let entry = entry.clone();
-        self.guard(move |transaction| insert(transaction, &entry, &images)).await
+        let images = self
+            .guard(move |transaction| {
+                insert(transaction, &entry, &images)?;
+                Ok(images)
+            })
+            .await?;
+        self.0.room.add(&images);
+        Ok(())
     }
 
     /// Keeps how entries stand now; gives them.
@@ -93,12 +105,7 @@ impl Store {
         let session = session.clone();
         self.look(move |transaction| {
             let ids = json("message list", &messages)?;
-            list(
-                transaction,
-                "session = ?1 AND message IN (SELECT value FROM json_each(?2)) OR call IN (SELECT call.id FROM call
-                    WHERE call.session = ?1 AND call.message IN (SELECT value FROM json_each(?2))) ORDER BY row",
-                &[&session.as_str(), &ids],
-            )
+            list(transaction, &format!("{OF_MESSAGES} ORDER BY row"), &[&session.as_str(), &ids])
         })
         .await
     }
@@ -157,16 +164,6 @@ impl Store {
                 used = used_bytes(transaction)?;
             }
             Ok(expired)
-        })
-        .await
-    }
-
-    /// What the contents of entries since then come to, in bytes: nobody lets go of these for room.
-    pub async fn undo_bytes_since(&self, recent: UnixMs) -> Result<u64, StoreError> {
-        self.look(move |transaction| {
-            let sum = "SELECT coalesce(sum(bytes), 0) FROM (SELECT DISTINCT hash, bytes FROM undo_image
-                JOIN undo ON undo.row = undo_image.undo WHERE undo.created_at >= ?1)";
-            Ok(transaction.query_row(sum, [recent.0], |row| row.get::<_, i64>(0))?.unsigned_abs())
         })
         .await
     }
@@ -307,4 +304,43 @@ fn read(row: &Row<'_>) -> Result<UndoEntry, StoreError> {
         created_at: UnixMs(row.get(11)?),
         settled_at: row.get::<_, Option<i64>>(12)?.map(UnixMs),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::store;
+    use super::*;
+
+    /// How SQLite goes about it, step by step.
+    async fn steps(store: &Store, which: String) -> Vec<String> {
+        let look = move |transaction: &Transaction<'_>| {
+            let mut statement =
+                transaction.prepare(&format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM undo WHERE {which}"))?;
+            let mut rows = statement.raw_query();
+            let mut steps = Vec::new();
+            while let Some(row) = rows.next()? {
+                steps.push(row.get(3)?);
+            }
+            Ok(steps)
+        };
+        store.look(look).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_belongs_to_a_session_or_a_call_is_found_without_going_through_the_whole_journal() {
+        let store = store();
+        let asked = [
+            format!("{OF_SESSION} ORDER BY row DESC LIMIT ?2"),
+            format!("{OF_SESSION} AND call = ?2 ORDER BY row"),
+            format!("{OF_MESSAGES} ORDER BY row"),
+        ];
+        for which in asked {
+            let steps = steps(&store, which).await;
+            assert!(steps.iter().any(|step| step.contains("undo USING INDEX undo_by_call")), "{steps:?}");
+            assert!(!steps.iter().any(|step| step.starts_with("SCAN undo")), "{steps:?}");
+        }
+        // The control: what no index leads to goes through all of it.
+        let steps = steps(&store, "operation = ?1".to_owned()).await;
+        assert!(steps.iter().any(|step| step.starts_with("SCAN undo")), "{steps:?}");
+    }
 }

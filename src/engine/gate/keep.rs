@@ -52,7 +52,6 @@ fn has_place(target: &Target) -> bool {
 /// Whether what is there fits into the journal without pushing out what is recent.
 fn fits(shared: &Shared, target: &Target, preview: Option<&Preview>, room_bytes: u64) -> bool {
     let Some(images) = shared.undo.images() else { return false };
-    let limit = Undo::limit_bytes(&shared.settings());
     let bytes = match (target.kind(), preview) {
         (TargetKind::Missing | TargetKind::Link, _) => 0,
         (TargetKind::File, _) => target.identity().bytes,
@@ -62,7 +61,7 @@ fn fits(shared: &Shared, target: &Target, preview: Option<&Preview>, room_bytes:
         (TargetKind::Folder, _) if target.purpose() == Purpose::CreateFolder => 0,
         (TargetKind::Folder | TargetKind::Special, _) => u64::MAX,
     };
-    bytes <= limit.min(room_bytes) && images.has_room_for(bytes)
+    bytes <= room_bytes && images.has_room_for(bytes)
 }
 
 /// Keeps what takes the call back, and records it. `None` where there is nothing to take back, or where the person was told
@@ -81,7 +80,7 @@ pub(super) async fn keep_before(
     };
     // Nobody removes contents between their keeping and their record.
     let _keeping = caller.shared.undo.keeping.read().await;
-    let limit = Undo::limit_bytes(&caller.shared.settings()).min(Undo::room_bytes(&caller.shared).await);
+    let limit = Undo::room_bytes(&caller.shared).await;
     let limits = caller.shared.limits();
     let (plan, kept) = blocking(move || {
         let kept = keep_target(&plan, &images, limit, &limits);

@@ -59,11 +59,14 @@ impl Undo {
         self.images.clone()
     }
 
-    /// How much more can be kept now without letting go of what is recent, in bytes; nothing where that is not known.
+    /// How much can be kept of one path now without letting go of what is recent, in bytes; nothing where that is not known.
     pub(super) async fn room_bytes(shared: &Shared) -> u64 {
-        let space = u64::from(shared.settings().safety.undo_space_mb) * 1_048_576;
-        match shared.store.undo_bytes_since(recent(shared.now())).await {
-            Ok(used) => space.saturating_sub(used),
+        let settings = shared.settings();
+        let space = u64::from(settings.safety.undo_space_mb) * 1_048_576;
+        let most = Self::limit_bytes(&settings);
+        // Where the most that is kept of a path fits, nobody needs to know how much more would.
+        match shared.store.undo_bytes_since(recent(shared.now()), space.saturating_sub(most)).await {
+            Ok(used) => space.saturating_sub(used).min(most),
             Err(error) => {
                 tracing::warn!(%error, "how much the journal holds is not known");
                 0
