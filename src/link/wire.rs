@@ -1,6 +1,8 @@
 //! The frames of the device link (device-link specification, "Messages"): JSON text, one object each, with `type`,
 //! `event_id` and `sequence`. Both ends read and write them here; neither interprets them here.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -215,7 +217,7 @@ pub struct ProtocolError {
 }
 
 /// A frame's message with what every frame carries.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Frame<Body> {
     /// Unique, for tracing.
     pub event_id: String,
@@ -247,9 +249,9 @@ pub struct NotAFrame(String);
 
 /// What every frame must have.
 #[derive(Deserialize)]
-struct Head {
-    #[serde(rename = "type")]
-    kind: String,
+struct Head<'text> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'text, str>,
     event_id: String,
     sequence: u64,
 }
@@ -259,18 +261,19 @@ struct Head {
 /// # Errors
 /// When it is not a JSON object with `type`, `event_id` and `sequence`.
 pub fn read<Body: DeserializeOwned>(text: &str) -> Result<Reading<Body>, NotAFrame> {
-    let head: Head = serde_json::from_str(text).map_err(|error| NotAFrame(error.to_string()))?;
-    Ok(serde_json::from_str(text).map_or_else(
-        |error| Reading::Unfit {
-            sequence: head.sequence,
+    let Head { kind, event_id, sequence } = serde_json::from_str(text).map_err(|error| NotAFrame(error.to_string()))?;
+    // Not as a `Frame`: a flattened body is copied as a whole before it is read.
+    Ok(match serde_json::from_str(text) {
+        Ok(body) => Reading::Message(Frame { event_id, sequence, body }),
+        Err(error) => Reading::Unfit {
+            sequence,
             error: ProtocolError {
                 code: "UNKNOWN_MESSAGE".into(),
-                message: format!("{}: {error}", head.kind.chars().take(64).collect::<String>()),
-                ref_event_id: Some(head.event_id),
+                message: format!("{}: {error}", kind.chars().take(64).collect::<String>()),
+                ref_event_id: Some(event_id),
             },
         },
-        Reading::Message,
-    ))
+    })
 }
 
 /// Writes a frame.

@@ -33,7 +33,8 @@ use super::token::token_hash;
 
 /// The longest request body, in bytes.
 const MAX_BODY_BYTES: usize = 4 << 20;
-/// What is read of one device's socket at once: a sign of life has a tenth of it, and a device that says nothing keeps no more.
+/// What is read of one device's socket, and written to it, at once: a sign of life has a tenth of it, and a device that says
+/// nothing keeps no more.
 const SOCKET_BUFFER_BYTES: usize = 1 << 10;
 
 /// What every request may need.
@@ -197,7 +198,7 @@ async fn connect(
         .max_message_size(MAX_FRAME_BYTES)
         .max_frame_size(MAX_FRAME_BYTES)
         .read_buffer_size(SOCKET_BUFFER_BYTES)
-        .write_buffer_size(0);
+        .write_buffer_size(SOCKET_BUFFER_BYTES);
     upgrade.on_upgrade(move |socket| async move {
         let admitted = admit(&house, &headers, &shown.ticket).await;
         // The request's head lies in a buffer of HTTP's, which is not kept for as long as a device is connected.

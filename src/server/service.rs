@@ -93,7 +93,7 @@ impl Calls {
         let Some(found) = self.find(&device).await? else {
             return Err(error("DEVICE_OFFLINE", "The person's computer is not connected."));
         };
-        let Some(tool) = found.tools.iter().find(|tool| tool.name == wanted.tool_name).cloned() else {
+        let Some(tool) = found.tools.iter().find(|tool| tool.name == wanted.tool_name) else {
             return Err(error("TOOL_NOT_AVAILABLE", "The person's computer does not offer this tool."));
         };
         let hash = arguments_hash(&wanted.arguments)
@@ -129,7 +129,7 @@ impl Calls {
             run_id: context.run_id.clone(),
             device_id: device_id.clone(),
             tool_name: wanted.tool_name,
-            tool_version: tool.version,
+            tool_version: tool.version.clone(),
             arguments: wanted.arguments,
             arguments_hash: hash,
             requires_confirmation: tool.requires_confirmation,

@@ -1,19 +1,24 @@
 //! One device's WebSocket: let in or closed with its code, then frames in their order until either side ends it.
+//! What is to be sent at the same moment goes out together, and results that come one after the other share a commit.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message as Frames, WebSocket};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::link::thread::rfc3339;
 use crate::link::wire::{
-    self, CloseCode, FromDesktop, FromServer, Heard, PROTOCOL_VERSION, ProtocolError, Reading, Register, Registered,
+    self, CallResult, CloseCode, Frame, FromDesktop, FromServer, Heard, PROTOCOL_VERSION, ProtocolError, Reading,
+    Register, Registered,
 };
 
-use super::connection::{Admitted, Connection, Device, Outlet};
+use super::connection::{Admitted, Connection, Device, OUTBOX_MESSAGES, Outlet};
 use super::service::{Calls, unique};
 
 /// How long a new connection may take to say who it is.
@@ -26,6 +31,8 @@ const MOST_FAULTS: u32 = 16;
 const MOST_PINGS: u32 = 100;
 /// Tools that one device may offer.
 const MOST_TOOLS: usize = 64;
+/// Results of one device that may be on their way into the ledger; it is not read from until there are fewer.
+const MOST_RECORDING: usize = 64;
 
 /// How a connection is kept alive.
 #[derive(Debug, Clone, Copy)]
@@ -39,17 +46,13 @@ pub(super) struct Pace {
 /// A socket with the numbers of what it has sent and heard.
 struct Line {
     socket: WebSocket,
+    /// The connection's, and the beginning of every event's.
+    id: String,
     sequence: u64,
     heard: Heard,
     faults: u32,
     /// Since the last message.
     pings: u32,
-}
-
-/// A message that was understood.
-struct Received {
-    event_id: String,
-    message: FromDesktop,
 }
 
 /// Why a conversation is over.
@@ -69,7 +72,7 @@ pub(super) async fn serve(
     pace: Pace,
     end: CancellationToken,
 ) {
-    let mut line = Line { socket, sequence: 0, heard: Heard::default(), faults: 0, pings: 0 };
+    let mut line = Line { socket, id: unique(), sequence: 0, heard: Heard::default(), faults: 0, pings: 0 };
     let registered = match admitted {
         Ok(admitted) => tokio::select! {
             registered = line.register(&admitted.device) => registered.map(|()| admitted),
@@ -86,7 +89,7 @@ pub(super) async fn serve(
             return line.close(code).await;
         }
     };
-    let (connection, outlet) = Connection::new(unique(), admitted);
+    let (connection, outlet) = Connection::new(line.id.clone(), admitted);
     let welcome = Registered {
         connection_id: connection.id.clone(),
         server_time: rfc3339((calls.clock)()),
@@ -112,11 +115,34 @@ async fn closing(closing: &mut watch::Receiver<Option<CloseCode>>) -> Option<Clo
     closing.wait_for(Option::is_some).await.ok().and_then(|code| *code)
 }
 
+/// Takes a result in, and gives what the device is told of it; without an acknowledgement it keeps the result and sends it
+/// again.
+async fn record(calls: &Calls, device: &Device, result: CallResult, event_id: String) -> Option<FromServer> {
+    let tool_call_id = result.tool_call_id.clone();
+    match calls.take_result(device, result).await {
+        Ok(true) => Some(FromServer::Ack { tool_call_id }),
+        Ok(false) => Some(objection("CALL_NOT_KNOWN", "There is no such call of this device.", event_id)),
+        Err(error) => {
+            tracing::error!(%error, call = tool_call_id, "a result could not be recorded");
+            None
+        }
+    }
+}
+
+/// The answer to a message that is understood and cannot be taken.
+fn objection(code: &str, message: &str, ref_event_id: String) -> FromServer {
+    FromServer::ProtocolError(ProtocolError {
+        code: code.into(),
+        message: message.into(),
+        ref_event_id: Some(ref_event_id),
+    })
+}
+
 impl Line {
     /// The first frame says who it is, and it must be the ticket's device.
     async fn register(&mut self, device: &Device) -> Result<(), Over> {
         // Something that is not understood is not the first message that there must be.
-        let Some(Received { message: FromDesktop::Register(register), .. }) = self.receive().await? else {
+        let Reading::Message(Frame { body: FromDesktop::Register(register), .. }) = self.receive().await? else {
             return Err(Over::Close(CloseCode::BadProtocol));
         };
         let Register { device_id, protocol_version, .. } = register;
@@ -137,55 +163,83 @@ impl Line {
         pace: Pace,
         end: &CancellationToken,
     ) -> Over {
-        let mut silent_at = Instant::now() + pace.silence;
-        loop {
+        let mut heard_at = Instant::now();
+        let mut silence = pin!(tokio::time::sleep_until(heard_at + pace.silence));
+        let mut recording = FuturesUnordered::new();
+        let over = loop {
             let step = tokio::select! {
                 biased;
-                code = closing(&mut outlet.closing) => return code.map_or(Over::Gone, Over::Close),
+                code = closing(&mut outlet.closing) => break code.map_or(Over::Gone, Over::Close),
                 // Before the end: calls that are taken back as the server goes down are told so.
-                Some(message) = outlet.outbox.recv() => self.send(*message).await,
-                () = end.cancelled() => return Over::Close(CloseCode::GoingAway),
-                received = self.receive() => {
-                    silent_at = Instant::now() + pace.silence;
+                Some(message) = outlet.outbox.recv() => {
+                    self.send_all(*message, || outlet.outbox.try_recv().ok().map(|message| *message)).await
+                }
+                () = end.cancelled() => break Over::Close(CloseCode::GoingAway),
+                Some(told) = recording.next() => match told {
+                    Some(told) => self.send_all(told, || recording.next().now_or_never().flatten().flatten()).await,
+                    None => Ok(()),
+                },
+                received = self.receive(), if recording.len() < MOST_RECORDING => {
+                    heard_at = Instant::now();
                     match received {
+                        Ok(Reading::Message(Frame { event_id, body: FromDesktop::Result(result), .. })) => {
+                            recording.push(record(calls, &connection.device, result, event_id));
+                            Ok(())
+                        }
                         // On the heap while it lasts: a device that says nothing has no room for it.
-                        Ok(Some(received)) => Box::pin(self.answer(received, connection, calls)).await,
-                        Ok(None) => Ok(()),
+                        Ok(reading) => Box::pin(self.answer(reading, connection, calls)).await,
                         Err(over) => Err(over),
                     }
                 }
-                () = tokio::time::sleep_until(silent_at) => return Over::Close(CloseCode::Silence),
+                () = &mut silence => {
+                    let silent_at = heard_at + pace.silence;
+                    if silent_at <= Instant::now() {
+                        break Over::Close(CloseCode::Silence);
+                    }
+                    silence.as_mut().reset(silent_at);
+                    Ok(())
+                }
             };
             if let Err(over) = step {
-                return over;
+                break over;
             }
-        }
+        };
+        // What has come is kept, and whoever waits for it is woken, though the device cannot be told any more.
+        while recording.next().await.is_some() {}
+        over
     }
 
-    async fn answer(&mut self, received: Received, connection: &Connection, calls: &Calls) -> Result<(), Over> {
-        let Received { event_id, message } = received;
-        match message {
+    /// Answers all but results.
+    async fn answer(
+        &mut self,
+        reading: Reading<FromDesktop>,
+        connection: &Connection,
+        calls: &Calls,
+    ) -> Result<(), Over> {
+        let Frame { event_id, body, .. } = match reading {
+            Reading::Message(frame) => frame,
+            Reading::Unfit { error, .. } => {
+                self.faults += 1;
+                if self.faults > MOST_FAULTS {
+                    return Err(Over::Close(CloseCode::BadProtocol));
+                }
+                return self.send(FromServer::ProtocolError(error)).await;
+            }
+        };
+        match body {
             FromDesktop::Register(_) => Err(Over::Close(CloseCode::BadProtocol)),
             FromDesktop::Tools { tools } if tools.len() > MOST_TOOLS => {
                 let words = format!("A device offers at most {MOST_TOOLS} tools; this list is not taken.");
-                self.object("TOO_MANY_TOOLS", &words, event_id).await
+                self.send(objection("TOO_MANY_TOOLS", &words, event_id)).await
             }
             FromDesktop::Tools { tools } => {
                 connection.offer(calls.connections.shared_tools(tools));
                 Ok(())
             }
-            FromDesktop::Result(result) => {
-                let tool_call_id = result.tool_call_id.clone();
-                match calls.take_result(&connection.device, result).await {
-                    Ok(true) => self.send(FromServer::Ack { tool_call_id }).await,
-                    Ok(false) => self.object("CALL_NOT_KNOWN", "There is no such call of this device.", event_id).await,
-                    Err(error) => {
-                        // Without an acknowledgement the device keeps the result and sends it again.
-                        tracing::error!(%error, call = tool_call_id, "a result could not be recorded");
-                        Ok(())
-                    }
-                }
-            }
+            FromDesktop::Result(result) => match record(calls, &connection.device, result, event_id).await {
+                Some(told) => self.send(told).await,
+                None => Ok(()),
+            },
             FromDesktop::Heartbeat {} => self.send(FromServer::Heartbeat {}).await,
             FromDesktop::ProtocolError(error) => {
                 tracing::warn!(code = error.code, message = error.message, "a device did not understand the server");
@@ -194,14 +248,8 @@ impl Line {
         }
     }
 
-    /// Answers a message that is understood and cannot be taken.
-    async fn object(&mut self, code: &str, message: &str, ref_event_id: String) -> Result<(), Over> {
-        let error = ProtocolError { code: code.into(), message: message.into(), ref_event_id: Some(ref_event_id) };
-        self.send(FromServer::ProtocolError(error)).await
-    }
-
-    /// The next message; `None` for one that was not understood and has been answered.
-    async fn receive(&mut self) -> Result<Option<Received>, Over> {
+    /// The next frame. May be given up at any time: nothing is lost by that.
+    async fn receive(&mut self) -> Result<Reading<FromDesktop>, Over> {
         loop {
             let text = match self.socket.recv().await {
                 Some(Ok(Frames::Text(text))) => text,
@@ -231,32 +279,36 @@ impl Line {
             if !self.heard.rises(sequence) {
                 return Err(Over::Close(CloseCode::BadProtocol));
             }
-            return match reading {
-                Reading::Message(frame) => Ok(Some(Received { event_id: frame.event_id, message: frame.body })),
-                Reading::Unfit { error, .. } => {
-                    self.faults += 1;
-                    if self.faults > MOST_FAULTS {
-                        return Err(Over::Close(CloseCode::BadProtocol));
-                    }
-                    self.send(FromServer::ProtocolError(error)).await?;
-                    Ok(None)
-                }
-            };
+            return Ok(reading);
         }
     }
 
     async fn send(&mut self, body: FromServer) -> Result<(), Over> {
-        let frame = wire::Frame { event_id: unique(), sequence: self.sequence, body };
+        self.send_all(body, || None).await
+    }
+
+    /// Sends a message, and with it those that are ready.
+    async fn send_all(&mut self, first: FromServer, mut more: impl FnMut() -> Option<FromServer>) -> Result<(), Over> {
+        let sending = async {
+            self.feed(first).await?;
+            for _ in 1..OUTBOX_MESSAGES {
+                let Some(next) = more() else { break };
+                self.feed(next).await?;
+            }
+            self.socket.flush().await.map_err(|_broken| Over::Gone)
+        };
+        tokio::time::timeout(WRITE_WAIT, sending).await.unwrap_or(Err(Over::Close(CloseCode::Silence)))
+    }
+
+    /// Has a message wait for the next flush.
+    async fn feed(&mut self, body: FromServer) -> Result<(), Over> {
+        let frame = Frame { event_id: format!("{}.{}", self.id, self.sequence), sequence: self.sequence, body };
         self.sequence += 1;
         let text = wire::write(&frame).map_err(|error| {
             tracing::error!(%error, "a message that cannot be written");
             Over::Close(CloseCode::BadProtocol)
         })?;
-        match tokio::time::timeout(WRITE_WAIT, self.socket.send(Frames::Text(text.into()))).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Over::Gone),
-            Err(_) => Err(Over::Close(CloseCode::Silence)),
-        }
+        self.socket.feed(Frames::Text(text.into())).await.map_err(|_broken| Over::Gone)
     }
 
     async fn close(mut self, code: CloseCode) {
