@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::ir::{Message, UnixMs};
 
+use super::agui::Usage;
 use super::wire::{CallError, ResultStatus};
 
 /// A thread in the list.
@@ -52,6 +53,9 @@ pub struct TurnView {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What it used of the model, as the stream's last event told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// The device whose tools it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_id: Option<String>,

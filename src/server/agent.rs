@@ -26,7 +26,7 @@ use crate::provider::Provider;
 use crate::provider::retry::{Decision, Shown, decide};
 use crate::tool::schema::validate;
 
-use super::ledger::{LedgerError, RunStart, SharedLedger};
+use super::ledger::{LedgerError, RunEnd, RunStart, SharedLedger};
 use super::service::{Calls, Context, Wanted, error, unique};
 use super::tool::{self, Place};
 
@@ -104,9 +104,10 @@ impl Agent {
             Outcome::Limit(error) => (RunStatus::Limited, Some(error)),
             Outcome::Denied | Outcome::Stopped => (RunStatus::Cancelled, None),
         };
-        let words = problem.as_ref().map(|error| error.message.clone());
+        let end =
+            RunEnd { status, error: problem.as_ref().map(|error| error.message.clone()), usage: run.usage_if_any() };
         // Written before it is told, so that who hears of the end finds it.
-        if let Err(fault) = self.ledger.end_run(&run_id, status, words, (self.clock)()).await {
+        if let Err(fault) = self.ledger.end_run(&run_id, end, (self.clock)()).await {
             tracing::error!(error = %fault, "the end of a run could not be recorded");
         }
         let finish = if status == RunStatus::Cancelled { Finish::Cancelled } else { Finish::Success };
@@ -344,6 +345,12 @@ impl Run<'_> {
         }
     }
 
+    /// What was used of the model, once it has answered.
+    fn usage_if_any(&self) -> Option<Usage> {
+        let usage = Usage::of(self.agent.provider.provider_id(), &self.agent.model, self.usage);
+        (self.usage != TokenUsage::default()).then_some(usage)
+    }
+
     async fn say_end(&self, outcome: Finish, problem: Option<Error>) {
         let event = match problem {
             Some(error) => Event::RunError {
@@ -357,7 +364,7 @@ impl Run<'_> {
                 thread_id: self.ids.thread_id.clone(),
                 run_id: self.ids.run_id.clone(),
                 outcome,
-                usage: vec![Usage::of(self.agent.provider.provider_id(), &self.agent.model, self.usage)],
+                usage: self.usage_if_any().into_iter().collect(),
             },
         };
         self.say(event).await;

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::ir::{
-    AnswerMeta, CallId, CallRecord, CallStatus, FinishReason, Message, MessageRecord, MessageStatus, RequestId, Role,
-    State, StreamBody, StreamEvent, TokenUsage, ToolCall, UnixMs,
+    CallId, CallRecord, CallStatus, Message, MessageRecord, MessageStatus, RequestId, Role, State, StreamBody,
+    StreamEvent, TokenUsage, ToolCall, UnixMs,
 };
 use crate::link::agui::{self, Finish, Usage};
 use crate::port::{Event, TurnEnd, TurnOutcome};
 
-use super::{Conversation, call_record, failure, id_in_run, own_name, record, result_of, status_of};
+use super::{Conversation, answer_meta, call_record, failure, id_in_run, own_name, record, result_of, status_of};
 
 /// The longest arguments of one call, in bytes.
 const ARGUMENT_BYTES: usize = 4 << 20;
@@ -264,25 +264,10 @@ impl Conversation {
             self.open(answer, now, told);
         }
         if let (Some(growing), Some(used)) = (&mut answer.growing, usage.first()) {
-            answer.usage = TokenUsage {
-                input_tokens: used.input_tokens,
-                output_tokens: used.output_tokens,
-                total_tokens: used.total_tokens,
-                ..TokenUsage::default()
-            };
-            growing.answer = Some(AnswerMeta {
-                provider: used.provider.clone(),
-                model: used.model.clone(),
-                usage: answer.usage,
-                perf: None,
-                latency_ms: now.since(answer.began_at),
-                first_token_ms: answer.first_at.map(|first| first.since(answer.began_at)),
-                thinking_ms: None,
-                finish_reason: FinishReason::Stop,
-                cost: None,
-                is_thought_alone: false,
-                left_out: None,
-            });
+            let first_token_ms = answer.first_at.map(|first| first.since(answer.began_at));
+            let meta = answer_meta(used, now.since(answer.began_at), first_token_ms);
+            answer.usage = meta.usage;
+            growing.answer = Some(meta);
         }
         self.close(answer, status, told);
         let open: Vec<CallRecord> =

@@ -8,8 +8,8 @@ use crate::ir::{
 use crate::link::thread::{self, CallView, RunStatus, ThreadView, TurnView};
 
 use super::{
-    Conversation, broken, call_record, failure, id_in_run, inherited_id, own_name, record, result_of, session_of,
-    status_of,
+    Conversation, answer_meta, broken, call_record, failure, id_in_run, inherited_id, own_name, record, result_of,
+    session_of, status_of,
 };
 
 /// Where a message stands in a server's thread.
@@ -87,10 +87,11 @@ impl Conversation {
     }
 
     fn add_turn(&mut self, turn: TurnView, ledger: &[CallView], thread: &str) {
-        let TurnView { run_id, status, error, messages, .. } = turn;
+        let TurnView { run_id, status, error, usage, messages, turn_id: _, device_id: _ } = turn;
         let messages = messages.into_iter().enumerate();
         let messages: Vec<_> = messages.map(|(index, message)| (id_in_run(&run_id, index), message)).collect();
         let (count, last_at) = (messages.len(), messages.last().map_or(UnixMs(0), |(_, message)| message.timestamp));
+        let began_at = messages.first().map_or(last_at, |(_, message)| message.timestamp);
         let (open, ended) = match status {
             RunStatus::Prepared | RunStatus::Running => (CallStatus::Running, None),
             RunStatus::Succeeded => (CallStatus::Unknown, None),
@@ -116,6 +117,11 @@ impl Conversation {
             RunStatus::Failed | RunStatus::Interrupted => State::Failed,
         };
         self.add(messages, ledger, thread, open);
+        if let (Some(used), Some(last)) = (usage, self.messages.last_mut())
+            && last.message.role == Role::Assistant
+        {
+            last.answer = Some(answer_meta(&used, last.message.timestamp.since(began_at), None));
+        }
         let Some((status, error)) = ended else { return };
         // The last words of the run say how it ended; where it said nothing, an empty answer does.
         if self.messages.last().is_none_or(|last| last.message.role != Role::Assistant) {

@@ -10,12 +10,13 @@ mod tests;
 use serde_json::Value;
 
 use crate::ir::{
-    CallId, CallRecord, CallStatus, Code, ConfirmMode, Error, ErrorCode, MessageId, MessageRecord, MessageStatus,
-    Session, SessionId, State, ThinkingLevel, ToolCall, ToolResult, UnixMs,
+    AnswerMeta, CallId, CallRecord, CallStatus, Code, ConfirmMode, Error, ErrorCode, FinishReason, MessageId,
+    MessageRecord, MessageStatus, Session, SessionId, State, ThinkingLevel, TokenUsage, ToolCall, ToolResult, UnixMs,
 };
 use crate::policy::RuleSet;
 use crate::port::{Event, TurnOutcome};
 
+use super::agui::Usage;
 use super::thread::ThreadRow;
 
 pub use history::{Place, place_at, place_of};
@@ -48,7 +49,9 @@ pub fn is_name(thread: &str) -> bool {
 
 /// A row of a server's list as a session.
 pub fn session_of(url: &str, row: &ThreadRow) -> Session {
-    let title: String = row.title.chars().take(TITLE_CHARACTERS).collect();
+    // A branch often begins with the words of its parent, and stands beside it in the list.
+    let mark = if row.parent_thread_id.is_some() { "↳ " } else { "" };
+    let title = mark.chars().chain(row.title.chars().take(TITLE_CHARACTERS)).collect();
     Session { title, created_at: row.created_at, updated_at: row.updated_at, ..empty(url, &row.thread_id, UnixMs(0)) }
 }
 
@@ -223,6 +226,28 @@ fn broken(code: &str, message: &str) -> Error {
 
 fn sentence(text: &str) -> String {
     text.get(..text.floor_char_boundary(SENTENCE_BYTES)).unwrap_or_default().to_owned()
+}
+
+/// What stands below an answer: who gave it, and at what cost.
+fn answer_meta(used: &Usage, latency_ms: u64, first_token_ms: Option<u64>) -> AnswerMeta {
+    AnswerMeta {
+        provider: used.provider.clone(),
+        model: used.model.clone(),
+        usage: TokenUsage {
+            input_tokens: used.input_tokens,
+            output_tokens: used.output_tokens,
+            total_tokens: used.total_tokens,
+            ..TokenUsage::default()
+        },
+        perf: None,
+        latency_ms,
+        first_token_ms,
+        thinking_ms: None,
+        finish_reason: FinishReason::Stop,
+        cost: None,
+        is_thought_alone: false,
+        left_out: None,
+    }
 }
 
 /// A record of a message that nothing is known of but its words.

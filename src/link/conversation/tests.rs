@@ -24,7 +24,9 @@ fn reading(status: &str) -> Value {
     let call = json!({"id": "c1", "name": "workspace_read_file", "args": {"path": "README.md"}, "iteration": 1,
                       "timestamp": 5});
     json!({
-        "turn_id": "u1", "run_id": "r1", "status": status, "messages": [
+        "turn_id": "u1", "run_id": "r1", "status": status,
+        "usage": {"provider": "ollama", "model": "qwen3:8b", "inputTokens": 7, "outputTokens": 3, "totalTokens": 10},
+        "messages": [
             {"role": "user", "content": "What is in README?", "timestamp": 1},
             {"role": "assistant", "content": "I look.", "reasoningContent": "hm", "timestamp": 5, "toolCalls": [call]},
             {"role": "tool", "content": "", "timestamp": 9, "toolResult": {
@@ -116,8 +118,10 @@ fn what_comes_as_a_stream_is_what_is_there_when_it_is_opened_later() {
         )
         .collect();
     assert_eq!(streamed_text.len(), 6, "{streamed_text:?}");
-    let answer = streamed.messages.last().and_then(|last| last.answer.as_ref()).unwrap();
-    assert_eq!((answer.model.as_str(), answer.usage.output_tokens), ("qwen3:8b", 3));
+    for conversation in [&streamed, &opened] {
+        let answer = conversation.messages.last().and_then(|last| last.answer.as_ref()).unwrap();
+        assert_eq!((answer.model.as_str(), answer.usage.output_tokens), ("qwen3:8b", 3));
+    }
 }
 
 #[test]

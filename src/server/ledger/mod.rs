@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::ir::{Message, UnixMs};
+use crate::link::agui::Usage;
 use crate::link::thread::{CallStatus, CallView, Prepared, RunStatus, ThreadRow, ThreadView};
 use crate::link::wire::CallError;
 
@@ -113,6 +114,17 @@ pub struct RunStart {
     pub device_id: Option<String>,
     /// Everything said in the thread so far, the person's new words last.
     pub history: Vec<Message>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnd {
+    /// The status.
+    pub status: RunStatus,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// What it used of the model; `None` when the model gave no answer.
+    pub usage: Option<Usage>,
 }
 
 /// A call about to be dispatched.
@@ -233,7 +245,7 @@ pub trait Ledger: Send + Sync {
     fn append_message<'a>(&'a self, ids: &'a Prepared, message: Message) -> Answer<'a, Message>;
 
     /// Ends a run.
-    fn end_run<'a>(&'a self, run: &'a str, status: RunStatus, error: Option<String>, now: UnixMs) -> Answer<'a, ()>;
+    fn end_run<'a>(&'a self, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()>;
 
     /// A user's threads, the newest first.
     fn threads<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<ThreadRow>>;
@@ -289,6 +301,18 @@ pub async fn open(address: &str) -> Result<SharedLedger, LedgerError> {
     }
     let scheme = address.split_once(':').map_or("", |(scheme, _)| scheme);
     Err(LedgerError::Address { address: scheme.to_owned() })
+}
+
+/// The steps to the tables as they are now, the same text for both databases. How many of them were taken is the format of
+/// a database.
+const SCHEMA: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+
+/// The steps that a database of this format has before it.
+///
+/// # Errors
+/// When it was written by a later version of this program.
+fn steps_from(format: i64) -> Result<&'static [&'static str], LedgerError> {
+    usize::try_from(format).ok().and_then(|taken| SCHEMA.get(taken..)).ok_or_else(newer)
 }
 
 /// The statuses that nothing replaces, for a query: [`CallStatus::is_final`].
@@ -451,6 +475,14 @@ mod tests {
         let kept = with_new_ids(message, |id| Ok(id == "call_1")).unwrap();
         let ids: Vec<&str> = kept.calls().iter().map(|call| call.id.as_str()).collect();
         assert_eq!(ids, ["call_1~2", "call_1~3", "call_2"]);
+    }
+
+    #[test]
+    fn a_database_of_an_earlier_version_gets_what_it_lacks_and_one_of_a_later_version_is_left_alone() {
+        assert_eq!(steps_from(0).unwrap(), SCHEMA);
+        assert_eq!(steps_from(1).unwrap(), &SCHEMA[1..]);
+        assert_eq!(steps_from(2).unwrap(), &[""; 0]);
+        assert!(steps_from(3).is_err());
     }
 
     #[test]

@@ -12,19 +12,17 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls, Row};
 
 use crate::ir::{Message, UnixMs};
-use crate::link::thread::{CallStatus, CallView, Prepared, RunStatus, ThreadRow, ThreadView, TurnView};
+use crate::link::thread::{CallStatus, CallView, Prepared, ThreadRow, ThreadView, TurnView};
 
 use super::{
-    Answer, Begun, Ended, FINAL, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunStart, TokenRow,
-    broken, call_status, judge, newer, run_status, to_json, with_new_ids,
+    Answer, Begun, Ended, FINAL, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunEnd, RunStart,
+    SCHEMA, TokenRow, broken, call_status, from_json, judge, run_status, steps_from, to_json, with_new_ids,
 };
 use call::{bury, call_view, known};
 use thread::{append, messages, thread_of, thread_row};
 
 /// Connections that one process holds at most.
 const POOL_CONNECTIONS: usize = 16;
-/// The format of the tables that this program knows.
-const FORMAT: i64 = 1;
 /// Held while the tables are made: "nod" in hexadecimal.
 const MIGRATION_LOCK: i64 = 0x6E_6F64;
 
@@ -57,15 +55,14 @@ impl PostgresLedger {
         transaction.batch_execute("CREATE TABLE IF NOT EXISTS nod_format (format BIGINT NOT NULL)").await?;
         let found: Option<i64> =
             transaction.query_opt("SELECT format FROM nod_format", &[]).await?.map(|row| row.get(0));
-        match found {
-            None => {
-                transaction.batch_execute(include_str!("../schema.sql")).await?;
-                transaction.execute("INSERT INTO nod_format VALUES ($1)", &[&FORMAT]).await?;
-            }
-            Some(format) if format > FORMAT => {
-                return Err(newer());
-            }
-            Some(_) => {}
+        for step in steps_from(found.unwrap_or(0))? {
+            transaction.batch_execute(step).await?;
+        }
+        let format = i64::try_from(SCHEMA.len()).map_err(broken)?;
+        if found.is_none() {
+            transaction.execute("INSERT INTO nod_format VALUES ($1)", &[&format]).await?;
+        } else {
+            transaction.execute("UPDATE nod_format SET format = $1", &[&format]).await?;
         }
         Ok(transaction.commit().await?)
     }
@@ -237,13 +234,15 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn end_run<'a>(&'a self, run: &'a str, status: RunStatus, error: Option<String>, now: UnixMs) -> Answer<'a, ()> {
+    fn end_run<'a>(&'a self, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()> {
         Box::pin(async move {
+            let usage = end.usage.as_ref().map(to_json).transpose()?;
             self.connection()
                 .await?
                 .execute(
-                    "UPDATE run SET status = $2, error = $3, ended_at = $4 WHERE id = $1 AND status = 'running'",
-                    &[&run, &status.as_str(), &error, &now.0],
+                    "UPDATE run SET status = $2, error = $3, usage = $4, ended_at = $5 \
+                     WHERE id = $1 AND status = 'running'",
+                    &[&run, &end.status.as_str(), &end.error, &usage, &now.0],
                 )
                 .await?;
             Ok(())
@@ -276,6 +275,7 @@ impl Ledger for PostgresLedger {
                     turn_id: row.try_get("turn")?,
                     status: run_status(row.try_get("status")?)?,
                     error: row.try_get("error")?,
+                    usage: row.try_get::<_, Option<&str>>("usage")?.map(from_json).transpose()?,
                     device_id: row.try_get("device")?,
                     messages: said.extract_if(.., |(run, _)| *run == run_id).map(|(_, message)| message).collect(),
                     run_id,

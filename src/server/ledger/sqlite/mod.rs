@@ -1,5 +1,6 @@
-//! The ledger in an SQLite file, on one thread that owns the connection. Changes that wait at the same moment are kept
-//! with one commit (each in a savepoint of its own), and every caller hears of it after that commit.
+//! The ledger in an SQLite file: one thread writes, another reads. Changes that wait at the same moment are kept with one
+//! commit (each in a savepoint of its own), and every caller hears of it after that commit; who asks something does not wait
+//! for it.
 #![expect(
     clippy::disallowed_methods,
     reason = "the server's ledger is one of the two rooms that open databases and start a thread for them"
@@ -9,77 +10,132 @@ mod call;
 mod thread;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::ir::{Message, UnixMs};
-use crate::link::thread::{CallStatus, CallView, Prepared, RunStatus, ThreadRow, ThreadView, TurnView};
+use crate::link::thread::{CallStatus, CallView, Prepared, ThreadRow, ThreadView, TurnView};
 
 use super::{
-    Answer, Begun, FINAL, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunStart, TokenRow, broken,
-    newer, run_status, with_new_ids,
+    Answer, Begun, FINAL, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunEnd, RunStart, SCHEMA,
+    TokenRow, broken, from_json, run_status, steps_from, to_json, with_new_ids,
 };
 use call::{attempt, bury, call_view, record};
 use thread::{append, messages, prepare, thread_row};
 
-/// Changes that may wait in front of the thread.
+/// Jobs that may wait in front of a thread.
 const QUEUE_JOBS: usize = 1024;
 /// Changes that one commit keeps at most.
 const COMMIT_JOBS: usize = 128;
+/// Commits begin this far apart: what comes meanwhile shares the next. A change that comes alone does not wait.
+const COMMIT_PAUSE: Duration = Duration::from_millis(5);
+/// Statements that stay prepared: all there are.
+const STATEMENTS: usize = 64;
+/// Pages in the log before it is copied into the file: what many changes touch is copied once.
+const LOG_PAGES: u32 = 4_000;
 /// How long another process's lock is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// SQLite's name for a database without a file.
 const IN_MEMORY: &str = ":memory:";
-/// `user_version` of this format.
-const FORMAT: i64 = 1;
 
 /// Does its work in the open transaction and gives what is to be said once that is kept, or was not.
-type Job = Box<dyn FnOnce(&mut Connection) -> Report + Send>;
+type Job = Box<dyn FnOnce(&Connection) -> Report + Send>;
 type Report = Box<dyn FnOnce(Result<&(), &LedgerError>) + Send>;
 
-/// The way to the thread. The thread ends when the last one is dropped.
+/// The ways to the threads. They end when the last one is dropped.
 pub(super) struct SqliteLedger {
-    jobs: mpsc::Sender<Job>,
+    writer: mpsc::Sender<Job>,
+    reader: mpsc::Sender<Job>,
 }
 
 impl SqliteLedger {
-    /// Opens the file, makes it if it is not there, and starts its thread.
+    /// Opens the file, makes it if it is not there, and starts its threads.
     pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
-        if path != Path::new(IN_MEMORY) {
+        let is_in_memory = path == Path::new(IN_MEMORY);
+        if !is_in_memory {
             make_private(path)?;
         }
-        let mut connection = Connection::open(path)?;
-        connection.busy_timeout(BUSY_WAIT)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "foreign_keys", true)?;
-        connection.pragma_update(None, "trusted_schema", false)?;
+        let mut connection = connect(path)?;
         migrate(&mut connection)?;
-        let (jobs, waiting) = mpsc::channel(QUEUE_JOBS);
-        std::thread::Builder::new().name("ledger".into()).spawn(move || work(connection, waiting)).map_err(broken)?;
-        Ok(Self { jobs })
+        // A database in memory is its connection's own, and a commit costs nothing there.
+        let pause = if is_in_memory { Duration::ZERO } else { COMMIT_PAUSE };
+        let writer = start("ledger", connection, "BEGIN IMMEDIATE", pause)?;
+        let reader = if is_in_memory {
+            writer.clone()
+        } else {
+            let connection = connect(path)?;
+            connection.pragma_update(None, "query_only", true)?;
+            start("ledger-reader", connection, "BEGIN", Duration::ZERO)?
+        };
+        Ok(Self { writer, reader })
     }
 
+    /// Has something written: all of it or nothing.
     fn run<T, F>(&self, job: F) -> Answer<'_, T>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
     {
-        Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            let job: Job = Box::new(move |connection| {
-                let value = in_savepoint(connection, job);
-                Box::new(move |kept| {
-                    // Whoever asked may have gone away; what was kept is kept.
-                    reply.send(kept.map_err(LedgerError::clone).and(value)).ok();
-                })
-            });
-            self.jobs.send(job).await.map_err(|_closed| gone())?;
-            answer.await.map_err(|_closed| gone())?
-        })
+        queue(&self.writer, |connection| in_savepoint(connection, job))
     }
+
+    /// Has something read: as it was kept when it is asked for, or later.
+    fn read<T, F>(&self, job: F) -> Answer<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
+    {
+        queue(&self.reader, job)
+    }
+}
+
+/// Has a thread do a job.
+fn queue<T, F>(thread: &mpsc::Sender<Job>, job: F) -> Answer<'_, T>
+where
+    T: Send + 'static,
+    F: FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
+{
+    Box::pin(async move {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            let value = job(connection);
+            Box::new(move |kept| {
+                // Whoever asked may have gone away; what was kept is kept.
+                reply.send(kept.map_err(LedgerError::clone).and(value)).ok();
+            })
+        });
+        thread.send(job).await.map_err(|_closed| undone())?;
+        answer.await.map_err(|_closed| undone())?
+    })
+}
+
+fn connect(path: &Path) -> Result<Connection, LedgerError> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY_WAIT)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    // Plans do not hang on what is bound: else statements are prepared again for every value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+fn start(
+    name: &str,
+    connection: Connection,
+    begin: &'static str,
+    pause: Duration,
+) -> Result<mpsc::Sender<Job>, LedgerError> {
+    let (jobs, waiting) = mpsc::channel(QUEUE_JOBS);
+    let thread = std::thread::Builder::new().name(name.into());
+    thread.spawn(move || work(&connection, begin, pause, waiting)).map_err(broken)?;
+    Ok(jobs)
 }
 
 /// Makes the file, if it is not there, so that only its owner can read what people said. SQLite gives its other files the
@@ -92,38 +148,47 @@ fn make_private(path: &Path) -> Result<(), LedgerError> {
     options.open(path).map(drop).map_err(broken)
 }
 
-fn gone() -> LedgerError {
-    LedgerError::Database { detail: "its thread has ended".into() }
+fn undone() -> LedgerError {
+    LedgerError::Database { detail: "nothing could be done with it".into() }
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if found > FORMAT {
-        return Err(newer());
+    let format: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    for step in steps_from(format)? {
+        transaction.execute_batch(step)?;
     }
-    if found == 0 {
-        transaction.execute_batch(include_str!("../schema.sql"))?;
-        transaction.pragma_update(None, "user_version", FORMAT)?;
-    }
+    transaction.pragma_update(None, "user_version", i64::try_from(SCHEMA.len()).map_err(broken)?)?;
     Ok(transaction.commit()?)
 }
 
-fn work(mut connection: Connection, mut waiting: mpsc::Receiver<Job>) {
+fn work(connection: &Connection, begin: &str, pause: Duration, mut waiting: mpsc::Receiver<Job>) {
+    let mut began = Instant::now();
     while let Some(first) = waiting.blocking_recv() {
-        let mut reports = Vec::new();
-        let kept = connection.execute_batch("BEGIN IMMEDIATE").map_err(LedgerError::from).and_then(|()| {
-            reports.push(first(&mut connection));
-            while reports.len() < COMMIT_JOBS {
-                let Ok(job) = waiting.try_recv() else { break };
-                reports.push(job(&mut connection));
+        std::thread::sleep(pause.saturating_sub(began.elapsed()));
+        began = Instant::now();
+        // All that wait are taken before the transaction begins: it shows them everything that was kept before they asked.
+        let mut jobs = vec![first];
+        while jobs.len() < COMMIT_JOBS
+            && let Ok(job) = waiting.try_recv()
+        {
+            jobs.push(job);
+        }
+        let mut reports = Vec::with_capacity(jobs.len());
+        let kept = do_now(connection, begin).and_then(|()| {
+            for job in jobs {
+                reports.push(job(connection));
+                // A broken disk ends the transaction; what it did not come to is told so.
+                if connection.is_autocommit() {
+                    break;
+                }
             }
-            Ok(connection.execute_batch("COMMIT")?)
+            do_now(connection, "COMMIT")
         });
         if let Err(error) = &kept {
             tracing::error!(%error, "the ledger could not keep a change");
-            // Nothing is open when the transaction did not even begin.
-            connection.execute_batch("ROLLBACK").ok();
+            // Nothing may be open any more.
+            do_now(connection, "ROLLBACK").ok();
         }
         for report in reports {
             report(kept.as_ref());
@@ -132,13 +197,22 @@ fn work(mut connection: Connection, mut waiting: mpsc::Receiver<Job>) {
 }
 
 fn in_savepoint<T>(
-    connection: &mut Connection,
+    connection: &Connection,
     job: impl FnOnce(&Connection) -> Result<T, LedgerError>,
 ) -> Result<T, LedgerError> {
-    let savepoint = connection.savepoint()?;
-    let value = job(&savepoint)?;
-    savepoint.commit()?;
-    Ok(value)
+    do_now(connection, "SAVEPOINT job")?;
+    let value = job(connection);
+    if value.is_err() {
+        do_now(connection, "ROLLBACK TO job")?;
+    }
+    do_now(connection, "RELEASE job")?;
+    value
+}
+
+/// A statement without a parameter or a row.
+fn do_now(connection: &Connection, statement: &str) -> Result<(), LedgerError> {
+    connection.prepare_cached(statement)?.execute([])?;
+    Ok(())
 }
 
 impl From<rusqlite::Error> for LedgerError {
@@ -168,7 +242,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn tokens(&self) -> Answer<'_, Vec<TokenRow>> {
-        self.run(|connection| {
+        self.read(|connection| {
             let mut statement =
                 connection.prepare("SELECT name, created_at, revoked_at FROM user_token ORDER BY name, created_at")?;
             let rows = statement.query_map([], |row| {
@@ -195,7 +269,7 @@ impl Ledger for SqliteLedger {
 
     fn user_of_token<'a>(&'a self, hash: &'a str) -> Answer<'a, Option<String>> {
         let hash = hash.to_owned();
-        self.run(move |connection| {
+        self.read(move |connection| {
             Ok(connection
                 .prepare_cached("SELECT name FROM user_token WHERE hash = ?1 AND revoked_at IS NULL")?
                 .query_row([hash], |row| row.get(0))
@@ -204,7 +278,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn revoked_since(&self, since: UnixMs) -> Answer<'_, Vec<(String, UnixMs)>> {
-        self.run(move |connection| {
+        self.read(move |connection| {
             Ok(connection
                 .prepare_cached("SELECT name, revoked_at FROM user_token WHERE revoked_at >= ?1")?
                 .query_map([since.0], |row| Ok((row.get(0)?, at(row, "revoked_at")?)))?
@@ -264,21 +338,28 @@ impl Ledger for SqliteLedger {
         })
     }
 
-    fn end_run<'a>(&'a self, run: &'a str, status: RunStatus, error: Option<String>, now: UnixMs) -> Answer<'a, ()> {
+    fn end_run<'a>(&'a self, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()> {
         let run = run.to_owned();
         self.run(move |connection| {
             connection
                 .prepare_cached(
-                    "UPDATE run SET status = ?2, error = ?3, ended_at = ?4 WHERE id = ?1 AND status = 'running'",
+                    "UPDATE run SET status = ?2, error = ?3, usage = ?4, ended_at = ?5 \
+                     WHERE id = ?1 AND status = 'running'",
                 )?
-                .execute(params![run, status.as_str(), error, now.0])?;
+                .execute(params![
+                    run,
+                    end.status.as_str(),
+                    end.error,
+                    end.usage.as_ref().map(to_json).transpose()?,
+                    now.0
+                ])?;
             Ok(())
         })
     }
 
     fn threads<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<ThreadRow>> {
         let user = user.to_owned();
-        self.run(move |connection| {
+        self.read(move |connection| {
             let mut statement =
                 connection.prepare_cached("SELECT * FROM thread WHERE owner = ?1 ORDER BY updated_at DESC, id DESC")?;
             Ok(statement.query_map([user], thread_row)?.collect::<Result<_, _>>()?)
@@ -287,7 +368,7 @@ impl Ledger for SqliteLedger {
 
     fn thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Option<ThreadView>> {
         let (user, thread) = (user.to_owned(), thread.to_owned());
-        self.run(move |connection| {
+        self.read(move |connection| {
             let Some(row) = connection
                 .prepare_cached("SELECT * FROM thread WHERE id = ?1 AND owner = ?2")?
                 .query_row([&thread, &user], thread_row)
@@ -304,6 +385,7 @@ impl Ledger for SqliteLedger {
                         turn_id: row.get("turn")?,
                         status: run_status(&row.get::<_, String>("status")?)?,
                         error: row.get("error")?,
+                        usage: row.get::<_, Option<String>>("usage")?.as_deref().map(from_json).transpose()?,
                         device_id: row.get("device")?,
                         messages: said.extract_if(.., |(run, _)| *run == run_id).map(|(_, message)| message).collect(),
                         run_id,
@@ -365,7 +447,7 @@ impl Ledger for SqliteLedger {
 
     fn call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<CallView>> {
         let (user, call) = (user.to_owned(), tool_call_id.to_owned());
-        self.run(move |connection| {
+        self.read(move |connection| {
             connection
                 .prepare_cached("SELECT * FROM tool_call WHERE id = ?1 AND owner = ?2")?
                 .query_and_then([&call, &user], |row| call_view(connection, row))?
@@ -376,7 +458,7 @@ impl Ledger for SqliteLedger {
 
     fn device_of_call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<String>> {
         let (user, call) = (user.to_owned(), tool_call_id.to_owned());
-        self.run(move |connection| {
+        self.read(move |connection| {
             Ok(connection
                 .prepare_cached("SELECT device FROM tool_call WHERE id = ?1 AND owner = ?2")?
                 .query_row([call, user], |row| row.get(0))
@@ -403,5 +485,40 @@ impl Ledger for SqliteLedger {
                 .execute(params![replica, now.0])?;
             bury(connection, now, dead_before)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_kept_is_found_by_whoever_asks_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = SqliteLedger::open(&folder.path().join("ledger.db")).unwrap();
+        let keep_and_ask = |number: usize| {
+            let (ledger, name) = (&ledger, format!("user-{number}"));
+            async move {
+                ledger.add_token(&name, &name, UnixMs(1)).await.unwrap();
+                assert_eq!(ledger.user_of_token(&name).await.unwrap(), Some(name));
+            }
+        };
+        futures_util::future::join_all((0..300).map(keep_and_ask)).await;
+        assert_eq!(ledger.tokens().await.unwrap().len(), 300);
+    }
+
+    #[tokio::test]
+    async fn a_change_that_fails_takes_nothing_of_its_neighbours_with_it() {
+        let ledger = SqliteLedger::open(Path::new(IN_MEMORY)).unwrap();
+        let half = ledger.run(|connection| {
+            connection.execute("INSERT INTO user_token (name, hash, created_at) VALUES ('half', 'half', 1)", [])?;
+            Err::<(), _>(LedgerError::NotFound)
+        });
+        let (before, failed, after) =
+            tokio::join!(ledger.add_token("ann", "a", UnixMs(1)), half, ledger.add_token("bob", "b", UnixMs(1)));
+        assert!(before.is_ok() && after.is_ok());
+        assert!(matches!(failed, Err(LedgerError::NotFound)));
+        let names: Vec<String> = ledger.tokens().await.unwrap().into_iter().map(|token| token.name).collect();
+        assert_eq!(names, ["ann", "bob"]);
     }
 }
