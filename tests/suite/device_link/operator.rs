@@ -105,14 +105,6 @@ impl Operator {
     }
 }
 
-/// As many open files as this process may have: each device is one.
-pub(crate) fn raise_file_limit() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    setrlimit(Resource::Nofile, limit).unwrap();
-}
-
 fn nod_id() -> u128 {
     std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos()
 }
@@ -151,18 +143,6 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with(name)).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
-    }
-
-    /// How long it has had a processor.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn processor_time(&self) -> std::time::Duration {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
-        let nanoseconds = tasks.filter_map(|task| {
-            // A thread may end while it is looked at.
-            let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-            text.split_whitespace().next()?.parse::<u64>().ok()
-        });
-        std::time::Duration::from_nanos(nanoseconds.sum())
     }
 
     /// Its log so far.
