@@ -283,3 +283,36 @@ async fn without_developer_mode_there_is_no_call_without_a_model() {
     let (status, _) = server.client(&token).post("/api/desktop/dev/tool-calls", json!({})).await;
     assert_eq!(status, 404);
 }
+
+/// Nothing is unpacked here, so nothing small can become something huge.
+#[tokio::test]
+async fn compression_is_not_taken_up_and_a_compressed_message_ends_the_connection() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let operator = Operator::new();
+    let token = operator.token("ann");
+    let server = operator.serve(&[]);
+    let client = server.client(&token);
+    let registration = r#"{"type":"device.register","event_id":"e","sequence":1,"device_id":"laptop","instance_id":"i","app_version":"0","protocol_version":1}"#;
+    // A whole text, once as it is (the control) and once marked as compressed (RFC 7692); the mask is zero.
+    for (first, wanted) in [(0x81, "device.registered"), (0xC1, "bad protocol")] {
+        let ticket = super::device::ticket(&client, "laptop").await;
+        let mut stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+        let upgrade = format!(
+            "GET /api/desktop/ws?ticket={ticket} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+             Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"
+        );
+        stream.write_all(upgrade.as_bytes()).await.unwrap();
+        let length = u16::try_from(registration.len()).unwrap().to_be_bytes();
+        let frame = [&[first, 0xFE][..], &length, &[0; 4], registration.as_bytes()].concat();
+        stream.write_all(&frame).await.unwrap();
+        let mut heard = Vec::new();
+        while !String::from_utf8_lossy(&heard).contains(wanted) {
+            let read = tokio::time::timeout(super::client::PATIENCE, stream.read_buf(&mut heard)).await;
+            assert_ne!(read.unwrap().unwrap(), 0, "{}", String::from_utf8_lossy(&heard));
+        }
+        let heard = String::from_utf8_lossy(&heard).to_ascii_lowercase();
+        assert!(heard.starts_with("http/1.1 101") && !heard.contains("sec-websocket-extensions"), "{heard}");
+    }
+}

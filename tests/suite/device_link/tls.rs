@@ -1,10 +1,10 @@
 //! The server with a certificate of its own: HTTPS and WSS, and nothing below.
 #![expect(clippy::disallowed_methods, reason = "a test writes its certificate and has a client of its own")]
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,14 +19,14 @@ use super::backend::Backends;
 use super::client::PATIENCE;
 use super::operator::Operator;
 
-/// An authority of the test's own, and what it vouches for on this machine.
-fn certified() -> (Certificate, Certificate, KeyPair) {
+/// An authority of the test's own, and what it vouches for by these names.
+fn certified(names: &[&str]) -> (Certificate, Certificate, KeyPair) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority_params = CertificateParams::new(Vec::new()).unwrap();
     authority_params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = authority_params.self_signed(&authority_key).unwrap();
     let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let params = CertificateParams::new(names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()).unwrap();
     let certificate = params.signed_by(&key, &Issuer::from_params(&authority_params, &authority_key)).unwrap();
     (authority, certificate, key)
 }
@@ -34,7 +34,7 @@ fn certified() -> (Certificate, Certificate, KeyPair) {
 /// `sslmode=require` encrypts, and only to whom an authority vouches for.
 #[test]
 fn postgresql_is_reached_over_tls_that_is_verified() {
-    let (authority, certificate, key) = certified();
+    let (authority, certificate, key) = certified(&["localhost", "127.0.0.1"]);
     let Some(backends) = Backends::start_with(Some((&certificate.pem(), &key.serialize_pem()))) else { return };
     let folder = tempfile::tempdir().unwrap();
     let trusted = folder.path().join("ca.pem");
@@ -63,7 +63,7 @@ fn postgresql_is_reached_over_tls_that_is_verified() {
 
 #[tokio::test]
 async fn with_a_certificate_everything_goes_over_tls() {
-    let (authority, certificate, key) = certified();
+    let (authority, certificate, key) = certified(&["localhost", "127.0.0.1"]);
     let folder = tempfile::tempdir().unwrap();
     let (chain, private) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
     std::fs::write(&chain, certificate.pem()).unwrap();
@@ -114,6 +114,48 @@ async fn with_a_certificate_everything_goes_over_tls() {
     // A stranger's trust store does not know this authority.
     let stranger = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
     assert!(stranger.get(format!("{}/healthz", server.url)).send().await.is_err());
+}
+
+/// Whom the desktop does not trust, it tells nothing: not even its token.
+#[test]
+fn the_desktop_speaks_to_a_server_that_an_authority_vouches_for_by_this_name_alone() {
+    let (authority, certificate, key) = certified(&["localhost"]);
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    std::fs::write(place("ca.pem"), authority.pem()).unwrap();
+    std::fs::write(place("cert.pem"), certificate.pem()).unwrap();
+    std::fs::write(place("key.pem"), key.serialize_pem()).unwrap();
+    std::fs::create_dir(place("work")).unwrap();
+    let (chain, private) = (place("cert.pem"), place("key.pem"));
+    let operator = Operator::new();
+    let token = operator.token("ann");
+    let options = ["--tls-cert", chain.to_str().unwrap(), "--tls-key", private.to_str().unwrap()];
+    let server = operator.serve_at("127.0.0.1:0", &options);
+    let port = server.address.port();
+    let state = |number: usize, host: &str, trust: Option<&Path>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nod"));
+        command.args(["link", "--json", "--lang", "en", "--confirm", "deny", "--token-env", "LINK_TOKEN"]);
+        command.args(["--server", &format!("https://{host}:{port}"), "--workspace"]).arg(place("work"));
+        command.env("NOD_DATA_DIR", place(&format!("data-{number}"))).env("LINK_TOKEN", &token);
+        command.env_remove("SSL_CERT_FILE").envs(trust.map(|path| ("SSL_CERT_FILE", path)));
+        let mut desktop = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(desktop.stdout.take().unwrap()).lines();
+        let found = lines.map(Result::unwrap).find_map(|line| {
+            let line: Value = serde_json::from_str(&line).unwrap();
+            let state = line["state"].as_str()?;
+            matches!(state, "connected" | "waiting").then(|| state.to_owned())
+        });
+        desktop.kill().unwrap();
+        desktop.wait().unwrap();
+        found.unwrap()
+    };
+    // The control: the same server, with an authority that is trusted.
+    assert_eq!(state(1, "localhost", Some(&place("ca.pem"))), "connected");
+    assert_eq!(state(2, "localhost", None), "waiting", "an authority that nobody trusts");
+    // A name that the certificate does not bear, of the same machine.
+    assert_eq!(state(3, "127.0.0.1", Some(&place("ca.pem"))), "waiting");
+    let let_in = server.log().matches("a device is connected").count();
+    assert_eq!(let_in, 1, "{}", server.log());
 }
 
 #[test]

@@ -78,6 +78,27 @@ fn a_message_in_endless_pieces_is_not_taken_in() {
     ends(&mut desktop, &LinkProblem::Unreachable { detail: String::new() });
 }
 
+/// Nothing is unpacked here, so nothing small can become something huge.
+#[test]
+fn a_compressed_message_ends_the_connection() {
+    for (first, is_taken) in [(0x81, true), (0xC1, false)] {
+        let server = LinkServer::new();
+        let (mut desktop, mut line) = Desktop::connected(&server);
+        let mut request = line.request("t:1", LIST, &json!({"path": "."}));
+        request["event_id"] = json!("e");
+        request["sequence"] = json!(100);
+        let text = request.to_string();
+        // A whole text, once as it is (the control) and once marked as compressed (RFC 7692).
+        let length = u16::try_from(text.len()).unwrap().to_be_bytes();
+        line.socket.get_mut().write_all(&[&[first, 126][..], &length, text.as_bytes()].concat()).unwrap();
+        if is_taken {
+            assert_eq!(line.hear()["status"], "succeeded");
+        } else {
+            ends(&mut desktop, &LinkProblem::Unreachable { detail: String::new() });
+        }
+    }
+}
+
 #[test]
 fn a_flood_of_pings_or_of_calls_ends_the_connection() {
     for has_calls in [false, true] {

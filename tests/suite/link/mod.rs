@@ -448,3 +448,56 @@ fn a_server_is_added_with_its_token_paused_and_removed() {
     desktop.send(Command::RemoveLink { url: server.url() });
     desktop.next(|event| views(event)?.is_empty().then_some(()));
 }
+
+#[test]
+fn a_call_on_a_connection_of_before_is_heard_by_nobody() {
+    let server = LinkServer::new();
+    let (mut desktop, mut older) = Desktop::connected(&server);
+    desktop.send(Command::StopLink { url: server.url() });
+    desktop.run(&server);
+    let mut newer = server.welcome();
+    // The control: the same call on the connection of now.
+    let request = older.request("t:1", READ, &json!({"path": "README.md"}));
+    older.try_say(request.clone());
+    let (_, heard) = older.hear_end();
+    assert_eq!(heard, Vec::<Value>::new());
+    assert!(!desktop.was_asked());
+    newer.say(request);
+    desktop.question();
+}
+
+#[test]
+fn another_workspace_takes_back_what_waits_for_the_old_one() {
+    let server = LinkServer::new();
+    let (mut desktop, mut line) = Desktop::connected(&server);
+    line.ask("t:1", READ, &json!({"path": "README.md"}));
+    let question = desktop.question();
+    let other = desktop.place.path().join("out");
+    let token = SecretKey::new(TOKEN);
+    desktop.send(Command::PutLink { url: server.url(), workspace: other, token });
+    desktop.closed(&question);
+    // It ended without a result of the old folder, and what is asked now is asked of the new one.
+    line.hear_end();
+    let mut line = server.welcome();
+    let result = line.hear();
+    assert_eq!((&result["tool_call_id"], &result["status"]), (&json!("t:1"), &json!("cancelled")));
+    line.ask("t:2", LIST, &json!({"path": "."}));
+    let listed = line.hear();
+    assert!(listed["output"].to_string().contains("\"yes\""), "{listed}");
+}
+
+#[test]
+fn five_hundred_entries_with_the_longest_names_fit_into_one_frame() {
+    let server = LinkServer::new();
+    let (desktop, mut line) = Desktop::connected(&server);
+    let folder = desktop.workspace().join("many");
+    std::fs::create_dir(&folder).unwrap();
+    for number in 0..501 {
+        std::fs::write(folder.join(format!("{number:0>255}")), "").unwrap();
+    }
+    line.ask("t:1", LIST, &json!({"path": "many"}));
+    let result = line.hear();
+    assert_eq!(result["status"], "succeeded", "{}", result["error"]);
+    let entries = result["output"]["entries"].as_array().unwrap();
+    assert_eq!((entries.len(), &result["output"]["truncated"]), (500, &json!(true)));
+}
