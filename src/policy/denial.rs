@@ -92,6 +92,9 @@ fn deny_write(target: &TargetFacts) -> Option<Failure> {
             "A program runs or obeys what is written here, so tools never write it: ask the person to make this change.",
         ));
     }
+    if let Some(reach) = target.reaches.iter().find(|reach| reach.verdict() == Some(ProtectedWrite::Denied)) {
+        return Some(Failure::new(Code::ProtectedPathDenied, reach.refusal()));
+    }
     paths.into_iter().any(|path| path.parts().iter().any(|part| holds_unseen(part))).then(|| {
         Failure::new(
             Code::PathInvalid,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::ir::{Access, ConfirmMode, RiskLevel};
 
-use super::{CommandJudgement, RelPath, Surroundings};
+use super::{CommandJudgement, Reach, RelPath, Surroundings};
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,6 +80,8 @@ pub struct TargetFacts {
     pub is_home: bool,
     /// Whether the person lifted the sensitive-name denial for this file in this session.
     pub lifted: bool,
+    /// By which other ways something that executes files comes here; looked for where something is changed.
+    pub reaches: Vec<Reach>,
 }
 
 /// Where a path lies.

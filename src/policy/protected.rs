@@ -280,6 +280,19 @@ pub(super) fn is_protected_below(root: &Path, path: &RelPath) -> Option<Protecte
     judge(&names)
 }
 
+/// The same for names that lead to something by a way of their own.
+pub(super) fn judge_reached(names: &RelPath) -> Option<ProtectedWrite> {
+    judge(&fold_names(names.parts()))
+}
+
+/// The names, each below the same folder, at which a link would make what it leads to something that is executed. Of git's
+/// own folder it says nothing.
+pub fn places_that_count() -> impl Iterator<Item = &'static [&'static str]> {
+    let names = DENIED_NAMES.iter().map(std::slice::from_ref);
+    let ends = DENIED_ENDS.iter().chain(ASKED_FOLDERS).copied().filter(|end| *end != [".git"]);
+    names.chain(ends)
+}
+
 fn judge(names: &[String]) -> Option<ProtectedWrite> {
     let names: Vec<&str> = names.iter().map(|name| if name == "git~1" { ".git" } else { name.as_str() }).collect();
     let last = names.last()?;
@@ -372,6 +385,9 @@ mod tests {
             ".github/workflows/ci.yml",
             ".gitlab-ci.yml",
             ".ci/run",
+            ".husky/pre-commit",
+            ".husky/_/h",
+            "web/.githooks/pre-push",
             "Jenkinsfile",
             "Dockerfile",
             "Dockerfile.test",

@@ -86,7 +86,13 @@ fn target_reasons(target: &TargetFacts, access: Access) -> Vec<AskReason> {
     let paths: &[&[String]] = match &target.place {
         PathPlace::Inside { root, relative, resolved_relative } => {
             let protected = |path| is_protected_below(root, path) == Some(ProtectedWrite::Asked);
-            if access == Access::Write && (protected(relative) || protected(resolved_relative)) {
+            let is_protected = match access {
+                Access::Write => protected(relative) || protected(resolved_relative) || is_reached(target),
+                // What goes is asked for in any case; that something else leads there is not to be seen by its name.
+                Access::Delete => is_reached(target),
+                Access::Read | Access::Execute => false,
+            };
+            if is_protected {
                 reasons.push(AskReason::ProtectedWrite);
             }
             &[relative.parts(), resolved_relative.parts()]
@@ -111,6 +117,10 @@ fn target_reasons(target: &TargetFacts, access: Access) -> Vec<AskReason> {
         reasons.push(AskReason::OtherMount);
     }
     reasons
+}
+
+fn is_reached(target: &TargetFacts) -> bool {
+    target.reaches.iter().any(|reach| reach.verdict().is_some())
 }
 
 /// Whether the mode asks for a call that nothing else asks for.

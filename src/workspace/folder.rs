@@ -230,6 +230,11 @@ impl Folder {
     }
 }
 
+/// Opens the folder at a path, no link followed.
+pub(super) fn descend(folder: &Folder, path: &[OsString]) -> Option<Folder> {
+    path.iter().try_fold(folder.clone(), |folder, name| folder.open_folder(name).ok())
+}
+
 /// Who may see something new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Privacy {

@@ -11,6 +11,7 @@ mod error;
 mod folder;
 mod guard;
 mod ignore_rules;
+mod lead;
 mod look;
 mod mounts;
 mod outside;
@@ -38,6 +39,7 @@ pub use guard::{
     FinishedLook, Guard, GuardRecord, GuardReport, Guarded, Lease, Leased, RecordedRun, Revert, Reverted, TakeLease,
     Taken, Watched, Watching, finish_looks,
 };
+pub use lead::reaches;
 pub use look::{QueryOptions, SearchQuery};
 pub use mounts::mounts_below;
 pub use outside::resolve_outside;

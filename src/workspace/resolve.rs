@@ -59,6 +59,7 @@ pub fn resolve_telling(root: &Root, relative: &RelPath, purpose: Purpose) -> Res
             is_mount_point: false,
             is_home: false,
             lifted: false,
+            reaches: Vec::new(),
         })
     };
     let mut walk = Walk {

@@ -194,6 +194,7 @@ impl Target {
             is_mount_point: self.stat.is_mount_point,
             is_home: self.is_home(),
             lifted: false,
+            reaches: Vec::new(),
         }
     }
 

@@ -33,6 +33,8 @@ mod key;
 mod kill;
 mod kill_point;
 mod large_write;
+#[cfg(target_os = "linux")]
+mod lead;
 mod link;
 #[cfg(target_os = "linux")]
 mod mapping;

@@ -11,7 +11,7 @@ use crate::ir::{
 use crate::policy::{CallFacts, Decision, decide};
 
 use super::super::request::is_enabled;
-use super::examine::{blocking, count_hit, examine, is_change, session};
+use super::examine::{blocking, count_hit, examine, is_change, session, ways_to};
 use super::plan::Plan;
 use super::{Caller, Place, Refusal, ask, record, step};
 
@@ -168,6 +168,11 @@ async fn verify(caller: &Caller, plan: Plan, yes: &Approval) -> Result<(Plan, bo
         let mut is_unchanged = true;
         for target in &plan.targets {
             is_unchanged = is_unchanged && target.is_unchanged()?;
+        }
+        // Another call may have made it something that is executed: a repository has several parts.
+        for (target, facts) in plan.targets.iter().zip(&plan.facts.targets) {
+            is_unchanged =
+                is_unchanged && ways_to(target, plan.facts.access, &plan.facts.surroundings) == facts.reaches;
         }
         Ok((plan, is_unchanged))
     })

@@ -86,6 +86,7 @@ fn facts_of_target(resolved: PathBuf, roots: &[PathBuf]) -> TargetFacts {
         is_mount_point: false,
         is_home: false,
         lifted: false,
+        reaches: Vec::new(),
     }
 }
 

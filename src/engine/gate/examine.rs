@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::ir::{Access, Code, Confinement, Failure, Network, Preview, Session, ToolCall};
 use crate::policy::{
-    CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Shown, Surroundings, TargetFacts, decide,
+    CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Reach, Shown, Surroundings, TargetFacts, decide,
     folder_concern, judge_command, lexical, lexical_of_server,
 };
 use crate::port::Settings;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, args_hash, parse_strict, validate};
 use crate::tool::{PreviewContext, Tool, ToolRequest};
-use crate::workspace::{Purpose, Root, Target, Unresolved, resolve_outside, resolve_telling};
+use crate::workspace::{Purpose, Root, Target, Unresolved, reaches, resolve_outside, resolve_telling};
 
 use super::super::request::is_enabled;
 use super::super::undo::Undo;
@@ -53,8 +53,13 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
 
     let opened = blocking({
         let request = request.clone();
-        let folders = folders.clone();
-        move || open(&request, &places, &folders)
+        let (folders, access, surroundings) = (folders.clone(), tool.access(), shared.surroundings.clone());
+        move || {
+            open(&request, &places, &folders).map(|opened| {
+                let ways = opened.targets.iter().map(|target| ways_to(target, access, &surroundings)).collect();
+                (opened, ways)
+            })
+        }
     })
     .await?;
     let rules = shared.store.rules(&session.id).await.map_err(Failure::from)?;
@@ -77,7 +82,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         remember_commands: settings.safety.remember_commands,
         shown: Shown::default(),
     };
-    let Opened { roots, targets, mut unopened } = match opened {
+    let (Opened { roots, targets, mut unopened }, ways): (_, Vec<_>) = match opened {
         Ok(opened) => opened,
         Err(NotOpened { failure, headed }) => {
             // What a path was headed to is judged before its absence is told: a link to a secret answers alike whether
@@ -93,7 +98,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     if tool.access() == Access::Execute {
         check_folders(&roots, &confinement, &shared.surroundings)?;
     }
-    let named = request.paths.iter().zip(&targets);
+    let named = request.paths.iter().zip(&targets).zip(ways);
     let tier = plan::tier(tool.access(), &confinement);
     let network = Network::Denied;
     // What the rules go by: a plan that is asked for again is the same before anything is shown of it.
@@ -107,7 +112,10 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         network,
         shown: Shown::default(),
     };
-    let mut facts = facts_with(named.map(|(wanted, target)| target.facts(&wanted.given)).collect(), bound.hash());
+    let mut facts = facts_with(
+        named.map(|((wanted, target), reaches)| TargetFacts { reaches, ..target.facts(&wanted.given) }).collect(),
+        bound.hash(),
+    );
     let decision = decide(&facts, &rules);
     if let Decision::Deny { failure, by, rule } = decision {
         if let Some(rule) = &rule {
@@ -152,6 +160,14 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let plan =
         Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, is_undoable, unopened, hash };
     Ok(plan.bind())
+}
+
+/// By which other ways something that executes files comes to what is changed.
+pub(super) fn ways_to(target: &Target, access: Access, surroundings: &Surroundings) -> Vec<Reach> {
+    match access {
+        Access::Write | Access::Delete => reaches(target, surroundings.home.as_deref()),
+        Access::Read | Access::Execute => Vec::new(),
+    }
 }
 
 /// What the look at a call's effect has shown.

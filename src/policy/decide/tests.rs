@@ -24,6 +24,7 @@ fn inside_via(given: &str, resolved: &str) -> TargetFacts {
         is_mount_point: false,
         is_home: false,
         lifted: false,
+        reaches: Vec::new(),
     }
 }
 

@@ -30,6 +30,7 @@ fn write_to(path: &str) -> CallFacts {
             is_mount_point: false,
             is_home: false,
             lifted: false,
+            reaches: Vec::new(),
         }],
         command: None,
         remember_commands: false,

@@ -1,13 +1,15 @@
 //! One protected thing as it was found: enough to see a change, and to put it back.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
-use super::name::PickedUp;
+use super::name::{PickedUp, picked_up_behind};
 use crate::policy::TargetKind;
 use crate::workspace::{Folder, Stat};
+
+pub(super) use crate::workspace::folder::descend;
 
 /// A larger file is compared by its size and time alone, and cannot be put back.
 const KEPT_FILE_BYTES: u64 = 1024 * 1024;
@@ -68,6 +70,10 @@ impl Kept {
             TargetKind::Missing => return None,
             TargetKind::Special => Content::Unknown,
         };
+        let when = match content {
+            Content::Link(_) => picked_up_behind(name, when),
+            Content::Folder | Content::File(_) | Content::Unknown => when,
+        };
         Some(Self { stat, content, when })
     }
 
@@ -105,9 +111,4 @@ pub(super) fn read_again(mut file: &File) -> Option<Vec<u8>> {
     file.seek(SeekFrom::Start(0)).ok()?;
     file.take(KEPT_FILE_BYTES + 1).read_to_end(&mut content).ok()?;
     (content.len() as u64 <= KEPT_FILE_BYTES).then_some(content)
-}
-
-/// Opens the folder at a path, no link followed.
-pub(super) fn descend(folder: &Folder, path: &[OsString]) -> Option<Folder> {
-    path.iter().try_fold(folder.clone(), |folder, name| folder.open_folder(name).ok())
 }

@@ -9,10 +9,12 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 
 use super::kept::{Kept, Object, Room, descend, object_of};
+use super::lead::Led;
 use super::name::{Around, Meaning, Names};
 use super::placeholder;
 use super::watch::Watcher;
 use crate::policy::TargetKind;
+pub(super) use crate::workspace::lead::is_repository;
 use crate::workspace::{Folder, Root, Stat};
 
 /// The most folders that are looked at in one allowed folder.
@@ -86,6 +88,8 @@ pub(super) struct Look<'look> {
     /// What there was before the command: then what it has closed is opened again.
     pub(super) before: Option<&'look Found>,
     pub(super) names: &'look mut Names,
+    /// What in it something else leads to.
+    pub(super) led: &'look [Led],
     pub(super) watcher: Option<&'look mut Watcher>,
     /// The number of the allowed folder, for the watcher.
     pub(super) number: usize,
@@ -96,14 +100,15 @@ impl Look<'_> {
     /// Looks at the whole folder. After a command the folders of git that were there come first, so that no flood of names
     /// hides them.
     pub(super) fn whole(self) -> Found {
-        let top = Around::root(self.root.real_path());
+        let top = Around::root(self.root.real_path()).with(self.led.to_vec());
         let root = self.root.folder();
         let known = self.before.map(|before| before.git_folders.as_slice()).unwrap_or_default();
         let mut starts: Vec<Start> = known
             .iter()
             .filter_map(|path| {
                 let folder = descend(root, path)?;
-                Some(Start { folder, path: path.clone(), around: Around::git(), above: None })
+                let around = Around::git().with(Around::led_below(self.led, path));
+                Some(Start { folder, path: path.clone(), around, above: None })
             })
             .collect();
         starts.push(Start { folder: root.clone(), path: Vec::new(), around: top, above: None });
@@ -233,7 +238,7 @@ impl Walk<'_> {
             return None;
         };
         if !around.is_git() && is_repository(&folder) {
-            around = Around::git();
+            around = around.into_git();
         }
         if around.is_top_of_git() {
             self.found.git_folders.push(self.path.clone());
@@ -320,10 +325,4 @@ fn can_be_seen(folder: &Folder) -> bool {
     let is_denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
     let may_pass = !folder.stat_of(OsStr::new("HEAD")).is_err_and(|error| is_denied(&error));
     may_pass && folder.may_list()
-}
-
-/// Whether git takes this folder for a repository, whatever its name is: programs that ask git in it obey its configuration.
-pub(super) fn is_repository(folder: &Folder) -> bool {
-    let has = |name: &str| folder.stat_of(OsStr::new(name)).is_ok_and(|stat| stat.kind != TargetKind::Missing);
-    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }

@@ -9,6 +9,7 @@ mod back;
 #[cfg(target_os = "linux")]
 mod hold;
 mod kept;
+mod lead;
 mod lease;
 #[cfg_attr(not(target_os = "linux"), path = "life_portable.rs")]
 mod life;
@@ -23,10 +24,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::lead::Leads;
 use super::{Folder, Root};
 use crate::policy::TargetKind;
 use back::Before;
 use kept::{Content, Kept, descend};
+use lead::Led;
 use look::{Found, Look, MOST_FOLDERS, Top};
 use name::Names;
 use placeholder::Placeholder;
@@ -49,6 +52,8 @@ struct GuardedRoot {
     root: Root,
     number: usize,
     before: Found,
+    /// What in it something else led to, before the command.
+    led: Vec<Led>,
     /// What is mounted read-only.
     fixed: Vec<Top>,
     placeholders: Vec<Placeholder>,
@@ -160,6 +165,25 @@ impl Guard {
     }
 
     fn take_within(roots: &[Root], watching: Watching, most_folders: usize) -> Self {
+        /// What was led to may lead on; after that nobody has laid it out so for work.
+        const MOST_WALKS: usize = 4;
+        let mut leads = lead::around(roots);
+        let mut guard = Self::walk(roots, watching, most_folders, &leads);
+        for _ in 1..MOST_WALKS {
+            for guarded in &guard.roots {
+                lead::add_found(&mut leads, &guarded.root, &guarded.before);
+            }
+            // Where nothing more lies in the allowed folders, which is nearly everywhere, one walk was enough.
+            let is_all = |guarded: &GuardedRoot| lead::below(&leads, guarded.root.real_path()) == guarded.led;
+            if guard.roots.iter().all(is_all) {
+                break;
+            }
+            guard = Self::walk(roots, watching, most_folders, &leads);
+        }
+        guard
+    }
+
+    fn walk(roots: &[Root], watching: Watching, most_folders: usize, leads: &Leads) -> Self {
         let mut names = Names::default();
         let mut watcher = match watching {
             Watching::Yes => Watcher::new(),
@@ -167,15 +191,11 @@ impl Guard {
         };
         let mut guarded = Vec::with_capacity(roots.len());
         for (number, root) in roots.iter().enumerate() {
+            let led = lead::below(leads, root.real_path());
             let (names, watcher) = (&mut names, watcher.as_mut());
-            let before = Look { root, before: None, names, watcher, number, most_folders }.whole();
-            guarded.push(GuardedRoot {
-                root: root.clone(),
-                number,
-                before,
-                fixed: Vec::new(),
-                placeholders: Vec::new(),
-            });
+            let before = Look { root, before: None, names, led: &led, watcher, number, most_folders }.whole();
+            let (root, fixed, placeholders) = (root.clone(), Vec::new(), Vec::new());
+            guarded.push(GuardedRoot { root, number, before, led, fixed, placeholders });
         }
         Self { roots: guarded, names, watcher, are_secrets_covered: false }
     }
@@ -281,6 +301,7 @@ impl Guard {
             let look = Look {
                 root: &guarded.root,
                 before: Some(&guarded.before),
+                led: &guarded.led,
                 names: &mut names,
                 watcher: None,
                 number,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use super::lead::Led;
 use crate::policy::{NameVerdict, ProtectedWrite, RelPath, is_protected_write, judge_name, may_be_refused};
 
 /// What a name is to this room.
@@ -34,6 +35,8 @@ pub(super) struct Around {
     names: Vec<String>,
     is_git: bool,
     is_protected: bool,
+    /// What below it something else leads to.
+    led: Vec<Led>,
 }
 
 /// How many names above one count outside git's folders.
@@ -73,18 +76,46 @@ impl Around {
         let git = names.iter().position(|name| is_git(name));
         let is_protected = names.last().is_some_and(|name| is_of_a_program(name));
         let first = git.unwrap_or(names.len().saturating_sub(NAMES_THAT_COUNT));
-        Self { names: names.split_off(first), is_git: git.is_some(), is_protected }
+        Self { names: names.split_off(first), is_git: git.is_some(), is_protected, led: Vec::new() }
+    }
+
+    /// The same folder, with what something else leads to in it.
+    pub(super) fn with(mut self, led: Vec<Led>) -> Self {
+        let (here, below): (Vec<Led>, Vec<Led>) = led.into_iter().partition(|led| led.rest.is_empty());
+        self.led = below;
+        for led in here {
+            let git = led.names.iter().position(|name| is_git(name));
+            let is_all_protected = judge(&led.names).is_some();
+            if !self.is_git && (git.is_some() || is_all_protected) {
+                self.names = led.names.get(git.unwrap_or_default()..).unwrap_or_default().to_vec();
+                self.is_git = git.is_some();
+            }
+            self.is_protected |= is_all_protected;
+        }
+        self
+    }
+
+    /// The same place, by a path from here.
+    pub(super) fn led_below(led: &[Led], path: &[OsString]) -> Vec<Led> {
+        let below = |led: Vec<Led>, name: &OsString| led.iter().filter_map(|led| led.within(name)).collect();
+        path.iter().fold(led.to_vec(), below)
+    }
+
+    /// A folder that turns out to be git's.
+    pub(super) fn into_git(self) -> Self {
+        Self { led: self.led, ..Self::git() }
     }
 
     /// A folder of git, whatever its name is.
     pub(super) fn git() -> Self {
-        Self { names: vec![".git".to_owned()], is_git: true, is_protected: false }
+        Self { names: vec![".git".to_owned()], is_git: true, is_protected: false, led: Vec::new() }
     }
 
     /// A folder in this one.
     pub(super) fn child(&self, name: &OsStr, meaning: Meaning) -> Self {
+        let led: Vec<Led> = self.led.iter().filter_map(|led| led.within(name)).collect();
         if meaning == Meaning::Git {
-            return Self { is_protected: self.is_protected, ..Self::git() };
+            return Self { is_protected: self.is_protected, ..Self::git() }.with(led);
         }
         let mut names = self.names.clone();
         names.push(name.to_string_lossy().into_owned());
@@ -92,7 +123,20 @@ impl Around {
             names.remove(0);
         }
         let is_protected = self.is_protected || matches!(meaning, Meaning::Protected(_));
-        Self { names, is_git: self.is_git, is_protected }
+        Self { names, is_git: self.is_git, is_protected, led: Vec::new() }.with(led)
+    }
+
+    /// What a name in this folder is because something leads there.
+    fn led_meaning(&self, name: &OsStr, is_folder: bool) -> Option<Meaning> {
+        let ends = self.led.iter().filter(|led| matches!(led.rest.as_slice(), [last] if last == name));
+        let meanings: Vec<Meaning> = ends
+            .filter_map(|led| match led.names.as_slice() {
+                [git] if is_git(git) && is_folder => Some(Meaning::Git),
+                names => judge(names).map(Meaning::Protected),
+            })
+            .collect();
+        let is = |meaning: &Meaning| meanings.contains(meaning).then_some(*meaning);
+        is(&Meaning::Protected(PickedUp::AtOnce)).or_else(|| is(&Meaning::Git)).or_else(|| meanings.first().copied())
     }
 
     /// Whether it is a folder of git or lies in one.
@@ -112,7 +156,7 @@ impl Around {
 
     /// Whether something in it may be protected that was there before.
     pub(super) fn holds_protected(&self) -> bool {
-        self.is_git || self.is_protected
+        self.is_git || self.is_protected || self.led.iter().any(|led| led.rest.len() == 1)
     }
 
     /// Whether a folder of this name holds git's data, in which there is nothing to find.
@@ -124,6 +168,26 @@ impl Around {
 
 fn is_git(name: &str) -> bool {
     name.eq_ignore_ascii_case(".git")
+}
+
+/// When what is at the end of these names is executed, if it is.
+fn judge(names: &[String]) -> Option<PickedUp> {
+    let path = RelPath::from_parts(names.to_vec())?;
+    let is_in_git = names.iter().any(|name| is_git(name));
+    let is_at_once = names.last().is_some_and(|name| is_picked_up_at_once(name));
+    if is_protected_write(&path) == Some(ProtectedWrite::Denied) {
+        return Some(if is_in_git || is_at_once { PickedUp::AtOnce } else { PickedUp::Later });
+    }
+    names.iter().any(|name| is_of_a_program(name)).then_some(PickedUp::Later)
+}
+
+fn is_picked_up_at_once(name: &str) -> bool {
+    PICKED_UP_AT_ONCE.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// When what a link leads to is executed: it may be a folder of tasks.
+pub(super) fn picked_up_behind(name: &OsStr, when: PickedUp) -> PickedUp {
+    if is_of_a_program(&name.to_string_lossy()) { PickedUp::AtOnce } else { when }
 }
 
 fn is_of_a_program(name: &str) -> bool {
@@ -147,6 +211,9 @@ pub(super) struct Names {
 impl Names {
     /// What this name in such a folder is.
     pub(super) fn meaning(&mut self, around: &Around, name: &OsStr, is_folder: bool) -> Meaning {
+        if let Some(meaning) = around.led_meaning(name, is_folder) {
+            return meaning;
+        }
         let class = self.class(name);
         if around.is_git || class.may_be_refused {
             let text = name.to_string_lossy();
@@ -190,7 +257,7 @@ impl Names {
 
 fn picked_up(around: &Around, name: &OsStr) -> PickedUp {
     let name = name.to_string_lossy();
-    let is_watched_for = PICKED_UP_AT_ONCE.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let is_watched_for = is_picked_up_at_once(&name);
     if around.is_git || is_git(&name) || name.eq_ignore_ascii_case("git~1") || is_watched_for {
         PickedUp::AtOnce
     } else {

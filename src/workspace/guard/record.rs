@@ -14,6 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use super::kept::{Content, Kept, Object, descend};
+use super::lead::Led;
 use super::life::{self, Birth};
 use super::look::{Found, Look, MOST_FOLDERS, Top};
 use super::name::{Names, PickedUp};
@@ -85,6 +86,8 @@ struct RecordedRoot {
     parents: Vec<Object>,
     is_cut: bool,
     protected: Vec<Recorded>,
+    #[serde(default)]
+    led: Vec<Led>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -217,6 +220,7 @@ fn finish(record: Record, touched_ns: i128) -> FinishedLook {
         let around = Look {
             root: &guarded.root,
             before: Some(&guarded.before),
+            led: &guarded.led,
             names: &mut names,
             watcher: None,
             number,
@@ -296,7 +300,7 @@ fn leave_what_came_later(
 
 impl GuardedRoot {
     fn recorded(&self) -> RecordedRoot {
-        let Self { root, before, fixed, placeholders, .. } = self;
+        let Self { root, before, fixed, placeholders, led, .. } = self;
         let parents = before.protected.keys().filter_map(|path| super::parent(root.folder(), path)).collect();
         let protected = before
             .protected
@@ -326,6 +330,7 @@ impl GuardedRoot {
             parents,
             is_cut: before.is_cut(),
             protected,
+            led: led.clone(),
         }
     }
 
@@ -340,7 +345,7 @@ impl GuardedRoot {
             ..Found::default()
         };
         let fixed = recorded.fixed.into_iter().map(|(path, parent)| Top { path, parent }).collect();
-        Self { root, number, before, fixed, placeholders: Vec::new() }
+        Self { root, number, before, led: recorded.led, fixed, placeholders: Vec::new() }
     }
 }
 

@@ -10,6 +10,8 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod lead;
+
 struct Place {
     temp: TempDir,
     root: Root,

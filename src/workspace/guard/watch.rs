@@ -296,9 +296,10 @@ impl Round<'_> {
     /// A folder of any name becomes a repository when it has the parts of one.
     fn look_for_repository(&mut self, watch: i32) {
         let Some((number, path, folder)) = self.open(watch) else { return };
-        let above = self.watcher.places.get(&watch).and_then(|place| place.above);
+        let Some(place) = self.watcher.places.get(&watch) else { return };
+        let (above, around) = (place.above, place.around.clone().into_git());
         if is_repository(&folder) {
-            self.look_from(number, Start { folder, path, around: Around::git(), above });
+            self.look_from(number, Start { folder, path, around, above });
         }
     }
 
@@ -322,6 +323,7 @@ impl Round<'_> {
         Look {
             root: &guarded.root,
             before: Some(&guarded.before),
+            led: &guarded.led,
             names: &mut *self.names,
             watcher: Some(&mut *self.watcher),
             number,

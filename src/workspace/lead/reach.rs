@@ -1,0 +1,350 @@
+//! By which ways something that executes files comes to a target of the file tools.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::repository::{is_repository, is_repository_with};
+use super::{Lead, Leads};
+use crate::policy::{Reach, RelPath};
+use crate::workspace::{Purpose, Target};
+
+/// More are not told.
+const MOST: usize = 16;
+
+/// The ways to a target that is to be changed. From it upwards every folder is looked at, nothing is walked. `home` is the
+/// person's home folder, with their configuration.
+pub fn reaches(target: &Target, home: Option<&Path>) -> Vec<Reach> {
+    let (Some(root), Some(relative)) = (target.root(), target.resolved_relative()) else { return Vec::new() };
+    let is_made = match target.purpose() {
+        Purpose::Write | Purpose::CreateFolder => true,
+        Purpose::Read | Purpose::Delete => false,
+    };
+    let mut leads = Leads::new(home);
+    let mut found = Vec::new();
+    let mut folder = Some(root.folder().clone());
+    let mut place = root.real_path().to_path_buf();
+    let tops: Vec<&Path> = target.resolved().ancestors().skip(1).filter(|top| is_work_tree(top)).collect();
+    for name in relative.parts() {
+        let Some(here) = folder else { break };
+        leads.at(&place);
+        leads.links_in(&here, &place);
+        if is_made && !is_repository(&here) && is_repository_with(&here, Some(name)) {
+            found.push(Reach::MakesRepository { folder: place.clone() });
+        }
+        folder = here.open_folder(OsStr::new(name)).ok();
+        place.push(name);
+    }
+    for above in root.real_path().ancestors().skip(1) {
+        leads.at(above);
+    }
+    leads.machine(None);
+    found.extend(leads.all().iter().filter_map(|lead| way(lead, target, &tops)));
+    found.retain(|reach| reach.verdict().is_some());
+    found.truncate(MOST);
+    found
+}
+
+/// Whether it is the top of a work tree. In folders of git, and where hooks are, there is none.
+fn is_work_tree(top: &Path) -> bool {
+    let is_gits = |name: &OsStr| name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("hooks");
+    std::fs::symlink_metadata(top.join(".git")).is_ok() && !top.iter().any(is_gits)
+}
+
+fn way(lead: &Lead, target: &Target, tops: &[&Path]) -> Option<Reach> {
+    // The work trees of a repository that has none itself may lie in it.
+    let is_in_it = |top: &&Path| *top != lead.path && top.starts_with(&lead.path);
+    if lead.names == [".git"] && tops.iter().any(is_in_it) {
+        return None;
+    }
+    let names = match (below(&lead.path, target.resolved()), target.purpose()) {
+        (Some(rest), _) => lead.names.iter().cloned().chain(rest).collect(),
+        // It goes with the folder.
+        (None, Purpose::Delete) if below(target.resolved(), &lead.path).is_some() => lead.names.clone(),
+        (None, Purpose::Read | Purpose::Write | Purpose::CreateFolder | Purpose::Delete) => return None,
+    };
+    Some(Reach::Also { names: RelPath::from_parts(names)?, by: lead.by.clone() })
+}
+
+/// The names by which a path lies below another, compared as generously as denials are.
+fn below(outer: &Path, path: &Path) -> Option<Vec<String>> {
+    let mut rest = path.iter();
+    for part in outer {
+        if !rest.next()?.eq_ignore_ascii_case(part) {
+            return None;
+        }
+    }
+    Some(rest.map(|name| name.to_string_lossy().into_owned()).collect())
+}
+
+#[cfg(all(test, unix))]
+#[expect(clippy::disallowed_methods, reason = "tests lay out their own files")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::policy::{ProtectedWrite, ReachedBy};
+    use crate::workspace::{Root, resolve};
+
+    const DENIED: Option<ProtectedWrite> = Some(ProtectedWrite::Denied);
+    const ASKED: Option<ProtectedWrite> = Some(ProtectedWrite::Asked);
+
+    struct Place {
+        temp: tempfile::TempDir,
+    }
+
+    impl Place {
+        /// A folder `a` with these files in it.
+        fn with(files: &[(&str, &str)]) -> Self {
+            let place = Self { temp: tempfile::tempdir().unwrap() };
+            fs::create_dir(place.temp.path().join("a")).unwrap();
+            for (path, text) in files {
+                place.write(path, text);
+            }
+            place
+        }
+
+        fn path(&self, path: &str) -> std::path::PathBuf {
+            self.temp.path().canonicalize().unwrap().join("a").join(path)
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn link(&self, to: &str, path: &str) {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            symlink(to, path).unwrap();
+        }
+
+        fn reaches(&self, path: &str, purpose: Purpose) -> Vec<Reach> {
+            self.reaches_below("", path, purpose)
+        }
+
+        fn reaches_below(&self, root: &str, path: &str, purpose: Purpose) -> Vec<Reach> {
+            let root = Root::open(&self.path(root)).unwrap();
+            let path = RelPath::from_parts(path.split('/').map(str::to_owned).collect()).unwrap();
+            let home = self.path("../home");
+            reaches(&resolve(&root, &path, purpose).unwrap(), Some(&home))
+        }
+
+        /// What a write there comes to.
+        fn verdict(&self, path: &str) -> Option<ProtectedWrite> {
+            let all: Vec<_> = self.reaches(path, Purpose::Write).iter().filter_map(Reach::verdict).collect();
+            if all.contains(&ProtectedWrite::Denied) { DENIED } else { all.first().copied() }
+        }
+
+        fn assert(&self, expected: &[(&str, Option<ProtectedWrite>)]) {
+            for (path, verdict) in expected {
+                assert_eq!(self.verdict(path), *verdict, "{path}: {:?}", self.reaches(path, Purpose::Write));
+            }
+        }
+    }
+
+    const REPOSITORY: [(&str, &str); 3] = [("store/HEAD", "ref: x"), ("store/objects/x", ""), ("store/refs/x", "")];
+
+    #[test]
+    fn a_repository_of_any_name_is_git() {
+        let place = Place::with(&REPOSITORY);
+        place.write("linked/HEAD", "ref: x");
+        place.write("linked/commondir", "../common");
+        place.assert(&[
+            ("store/config", DENIED),
+            ("store/Config", DENIED),
+            ("store/hooks/pre-commit", DENIED),
+            ("store/modules/lib/config", DENIED),
+            ("store/worktrees/w/config.worktree", DENIED),
+            ("store/HEAD", ASKED),
+            ("store/notes.txt", ASKED),
+            ("linked/config", DENIED),
+            ("linked/commondir", DENIED),
+            ("common/config", None),
+            ("stored/config", None),
+            ("config", None),
+        ]);
+        // Git searches upwards, and above the allowed folder too.
+        let of = |path: &str| place.reaches_below("store/refs", path, Purpose::Write).iter().find_map(Reach::verdict);
+        assert_eq!((of("hooks/x"), of("heads/x")), (DENIED, ASKED));
+    }
+
+    #[test]
+    fn what_completes_a_repository_is_refused_in_every_order() {
+        let parts = ["HEAD", "objects/x", "refs/x"];
+        for last in 0..3 {
+            let place = Place::with(&[("src/config", "")]);
+            for first in (0..3).filter(|first| *first != last) {
+                assert_eq!(place.verdict(&format!("src/{}", parts[first])), None);
+                place.write(&format!("src/{}", parts[first]), "");
+            }
+            let folder = Reach::MakesRepository { folder: place.path("src") };
+            assert_eq!(
+                place.reaches(&format!("src/{}", parts[last]), Purpose::Write),
+                std::slice::from_ref(&folder),
+                "{last}"
+            );
+            let name = parts[last].split('/').next().unwrap();
+            assert_eq!(place.reaches(&format!("src/{name}"), Purpose::CreateFolder), [folder], "a folder, {last}");
+        }
+        for (there, last) in [("src/HEAD", "src/commondir"), ("src/commondir", "src/HEAD")] {
+            let place = Place::with(&[(there, "")]);
+            place.assert(&[(last, DENIED)]);
+        }
+    }
+
+    #[test]
+    fn a_pointer_leads_to_its_folder_before_that_is_a_repository() {
+        let place = Place::with(&[("work/.git", "gitdir: ../store\n"), ("work/a", "")]);
+        place.write("linked/HEAD", "ref: x");
+        place.write("linked/commondir", "../common\n");
+        place.write(".git", &format!("gitdir: {}\n", place.path("linked").display()));
+        place.assert(&[("common/config", DENIED), ("common/hooks/x", DENIED), ("linked/config.worktree", DENIED)]);
+        let of = |path: &str| place.reaches_below("", path, Purpose::Write).iter().find_map(Reach::verdict);
+        assert_eq!(of("work/b.txt"), None);
+        assert_eq!(of("store/config"), None, "the look is upwards: from there the pointer is not seen");
+    }
+
+    #[test]
+    fn what_the_configuration_leads_to_is_refused() {
+        let place = Place::with(&[(
+            ".git/config",
+            "[core]\n\thooksPath = tools/hooks\n\tfsmonitor = tools/mon\n[include]\n\tpath = ../shared.inc\n",
+        )]);
+        place.write("shared.inc", "[includeIf \"gitdir:x\"]\npath = more.inc\n[alias]\n\tx = !sh scripts/x.sh\n");
+        place.write(".git/config.worktree", "[diff \"x\"]\n\ttextconv = bin/conv\n");
+        place.write(".git/modules/lib/HEAD", "ref: x");
+        place.write(".git/modules/lib/config", "[core]\n\tworktree = ../../../lib\n\thooksPath = ../libhooks\n");
+        place.write(".git/worktrees/w/commondir", "../..\n");
+        place.write(".git/worktrees/w/gitdir", &format!("{}\n", place.path("w/.git").display()));
+        place.write("../home/.gitconfig", "[filter \"x\"]\n\tclean = tools/clean\n[core]\n\teditor = ~/../a/ed\n");
+        place.write("../home/.config/git/config", "[merge \"x\"]\n\tdriver = tools/merge %A\n");
+        place.assert(&[
+            ("tools/hooks/pre-commit", DENIED),
+            ("tools/hooks/lib/x", DENIED),
+            ("w/tools/hooks/pre-commit", DENIED),
+            ("tools/mon", DENIED),
+            ("tools/other", None),
+            ("shared.inc", DENIED),
+            ("more.inc", DENIED),
+            ("scripts/x.sh", DENIED),
+            ("bin/conv", DENIED),
+            ("libhooks/x", DENIED),
+            ("tools/clean", DENIED),
+            ("ed", DENIED),
+            ("src/main.rs", None),
+            ("hooks/x", None),
+        ]);
+        if std::env::var_os("XDG_CONFIG_HOME").is_none() {
+            place.assert(&[("tools/merge", DENIED)]);
+        }
+        let by = |path: &str| match place.reaches(path, Purpose::Write).remove(0) {
+            Reach::Also { by, .. } => by,
+            Reach::MakesRepository { .. } => panic!("{path}"),
+        };
+        let setting = ReachedBy::Setting { name: "alias.x".into(), file: place.path("shared.inc") };
+        assert_eq!(by("scripts/x.sh"), setting);
+    }
+
+    #[test]
+    fn included_configurations_that_go_round_come_to_an_end() {
+        let place = Place::with(&[(".git/config", "[include]\npath=../a.inc\n"), ("b.inc", "[include]\npath=a.inc\n")]);
+        place.write("a.inc", "[include]\npath=b.inc\n[core]\nfsmonitor=./mon\n");
+        place.assert(&[("a.inc", DENIED), ("b.inc", DENIED), ("mon", DENIED)]);
+    }
+
+    #[test]
+    fn hooks_at_the_top_of_the_work_tree_are_those_that_git_runs() {
+        let place = Place::with(&[(".git/config", "[core]\nhooksPath=.\n")]);
+        place.assert(&[("pre-commit", DENIED), ("src/main.rs", None), ("README.md", None)]);
+        let husky = Place::with(&[(".git/config", "[core]\nhooksPath=.husky/_\n")]);
+        husky.assert(&[(".husky/_/h", DENIED), (".husky/pre-commit", DENIED), ("husky/x", None)]);
+        let nowhere = Place::with(&[(".git/config", "[core]\nhooksPath=/dev/null\n")]);
+        nowhere.assert(&[("src/main.rs", None), ("pre-commit", None)]);
+    }
+
+    #[test]
+    fn what_links_with_protected_names_lead_to_is_protected_as_they_are() {
+        let place = Place::with(&[("cfg/tasks.json", ""), ("m/conf.json", ""), (".git/HEAD", "ref: x")]);
+        place.link("cfg", ".vscode");
+        place.link("m/conf.json", ".mcp.json");
+        place.link("../../scripts/pc", ".git/hooks/pre-commit");
+        place.link("../conf/git", ".git/config");
+        place.link("../w", ".github/workflows");
+        place.link("../ks", ".kiro/settings");
+        place.link("store", "sub/.git");
+        place.link("tasks", "sub/.cursor");
+        place.link("again", "chain/.vscode");
+        place.link("end", "chain/again");
+        place.assert(&[
+            ("cfg/tasks.json", DENIED),
+            ("cfg/mcp.json", DENIED),
+            ("cfg/other.json", ASKED),
+            ("m/conf.json", DENIED),
+            ("m/other.json", None),
+            ("scripts/pc", DENIED),
+            ("scripts/other", None),
+            ("conf/git", DENIED),
+            ("w/ci.yml", ASKED),
+            ("ks/mcp.json", DENIED),
+            ("ks/x", ASKED),
+            ("sub/store/config", DENIED),
+            ("sub/store/hooks/x", DENIED),
+            ("sub/tasks/mcp.json", DENIED),
+            ("chain/end/tasks.json", DENIED),
+            ("src/tasks.json", None),
+        ]);
+    }
+
+    #[test]
+    fn hooks_that_are_a_link_are_hooks() {
+        let place = Place::with(&[(".git/HEAD", "ref: x"), ("shared/pre-commit", "")]);
+        place.link("../shared", ".git/hooks");
+        place.assert(&[("shared/pre-commit", DENIED), ("shared/new", DENIED), ("src/x", None)]);
+    }
+
+    #[test]
+    fn a_deletion_tells_what_goes_with_it() {
+        let place = Place::with(&[(".git/config", "[core]\nhooksPath=tools/hooks\n"), ("tools/hooks/x", "")]);
+        let is_told = |path: &str| !place.reaches(path, Purpose::Delete).is_empty();
+        place.write("src/x", "");
+        assert_eq!((is_told("tools"), is_told("tools/hooks/x"), is_told("src")), (true, true, false));
+    }
+
+    #[test]
+    fn everyday_names_are_ordinary() {
+        let place = Place::with(&[(".git/config", "[core]\n\tbare = false\n[alias]\n\tst = status\n")]);
+        for path in [".git/HEAD", ".git/objects/x", ".git/refs/x", "api/refs/a", "api/objects/a", "b/HEAD"] {
+            place.write(path, "x");
+        }
+        for path in ["bare.git/HEAD", "bare.git/objects/x", "bare.git/refs/x", "bare.git/worktrees/main/HEAD"] {
+            place.write(path, "x");
+        }
+        place.write("bare.git/main/.git", "gitdir: ../worktrees/main\n");
+        place.link("../README.md", "docs/README.md");
+        place.link("pnpm/x", "node_modules/x");
+        for path in [
+            "src/main.rs",
+            "README.md",
+            "docs/README.md",
+            "api/refs/b",
+            "api/objects/b",
+            "b/HEAD",
+            "b/objects/x",
+            "HEAD",
+            "config",
+            "a/config",
+            "a/b/config",
+            "hooks/x",
+            "node_modules/x/index.js",
+            "commondir",
+            "new/HEAD",
+            "bare.git/main/src/hooks/x.ts",
+            "bare.git/main/config",
+        ] {
+            place.assert(&[(path, None)]);
+            assert_eq!(place.reaches(path, Purpose::CreateFolder), [], "{path}");
+        }
+    }
+}

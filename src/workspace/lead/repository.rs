@@ -1,0 +1,327 @@
+//! What leads somewhere: repositories with their configuration and hooks, the person's own configuration, links.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::Lead;
+use super::way::{self, expand, follow};
+use crate::policy::{
+    GitLead, GitSetting, HOOK_NAMES, ReachedBy, TargetKind, git_lead, parse_git_config, places_that_count,
+};
+use crate::workspace::Folder;
+use crate::workspace::folder::descend;
+
+/// Repositories that are read, submodules and further work trees too.
+const MOST_REPOSITORIES: usize = 10_000;
+/// Configuration files that are read, each with what it includes.
+const MOST_FILES: usize = 20_000;
+const MOST_LEADS: usize = 20_000;
+/// How deep git lets configurations include each other.
+const MOST_INCLUDES: usize = 10;
+/// Names in a folder of hooks, of submodules or of work trees that are looked at.
+const MOST_NAMES: usize = 1_000;
+/// How many parts the name of a submodule has at most.
+const MODULE_DEPTH: usize = 5;
+
+const GIT: &str = ".git";
+const HOOKS: &str = "hooks";
+const CONFIGURATION: &str = "config";
+
+/// The leads that were found.
+#[derive(Debug)]
+pub(in crate::workspace) struct Leads {
+    /// The person's home folder.
+    home: Option<PathBuf>,
+    all: Vec<Lead>,
+    known: HashSet<(PathBuf, Vec<String>)>,
+    files: HashMap<PathBuf, Rc<[GitSetting]>>,
+    /// What was read, by configuration and by the top of the work tree that it is read for.
+    read: HashSet<(PathBuf, Option<PathBuf>)>,
+    repositories: HashSet<(PathBuf, Option<PathBuf>)>,
+}
+
+impl Leads {
+    pub(in crate::workspace) fn new(home: Option<&Path>) -> Self {
+        Self {
+            home: home.map(Path::to_path_buf),
+            all: Vec::new(),
+            known: HashSet::new(),
+            files: HashMap::new(),
+            read: HashSet::new(),
+            repositories: HashSet::new(),
+        }
+    }
+
+    pub(in crate::workspace) fn all(&self) -> &[Lead] {
+        &self.all
+    }
+
+    /// What git finds when it is asked in this folder, and whether the folder itself is git's.
+    pub(in crate::workspace) fn at(&mut self, place: &Path) {
+        let git = place.join(GIT);
+        if let Ok(metadata) = std::fs::metadata(&git) {
+            if metadata.is_dir() {
+                self.link(&git, &[GIT]);
+                self.repository(&git, Some(place));
+            } else {
+                self.pointer(&git);
+            }
+        } else {
+            // It may lead to what is not there yet.
+            self.link(&git, &[GIT]);
+        }
+        if is_repository_at(place) {
+            self.repository(place, None);
+        }
+    }
+
+    /// A file `.git`, which says where the folder of git is.
+    pub(in crate::workspace) fn pointer(&mut self, file: &Path) {
+        let (Some(text), Some(top)) = (way::read(file), file.parent()) else { return };
+        if let Some(to) = text.strip_prefix("gitdir:").map(|to| to.trim_matches([' ', '\t', '\r', '\n'])) {
+            let git = top.join(to);
+            self.lead(&git, &[GIT], &ReachedBy::Repository(git.clone()));
+            self.repository(&git, Some(top));
+        }
+    }
+
+    /// A folder of git.
+    pub(in crate::workspace) fn git_folder(&mut self, git: &Path) {
+        let top = git.parent().filter(|_| git.file_name().is_some_and(|name| name.eq_ignore_ascii_case(GIT)));
+        self.repository(git, top);
+    }
+
+    /// The configuration of the person and of the computer, for a work tree or for none.
+    pub(in crate::workspace) fn machine(&mut self, base: Option<&Path>) {
+        let home = self.home.clone();
+        let own = home.as_ref().map(|home| home.join(".gitconfig"));
+        let set = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let further = set.or_else(|| home.map(|home| home.join(".config"))).map(|folder| folder.join("git/config"));
+        let systems = ["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"].map(PathBuf::from);
+        for file in own.into_iter().chain(further).chain(systems) {
+            self.configuration(&file, base, 0);
+        }
+    }
+
+    /// Links with protected names in a folder.
+    pub(in crate::workspace) fn links_in(&mut self, folder: &Folder, place: &Path) {
+        // Of names of several parts the first ones may be links too.
+        let all: BTreeSet<&[&str]> =
+            places_that_count().flat_map(|names| (1..=names.len()).filter_map(|length| names.get(..length))).collect();
+        let mut absent: Option<&[&str]> = None;
+        // In this order a name comes right before those below it.
+        for names in all {
+            if absent.is_some_and(|absent| names.starts_with(absent)) {
+                continue;
+            }
+            let Some((name, folders)) = names.split_last() else { continue };
+            let path = names.iter().fold(place.to_path_buf(), |path, name| path.join(name));
+            let folders: Vec<OsString> = folders.iter().map(OsString::from).collect();
+            match descend(folder, &folders).map(|folder| folder.read_link(OsStr::new(name))) {
+                Some(Ok(_)) => {
+                    self.link(&path, names);
+                    absent = Some(names);
+                }
+                Some(Err(error)) if error.kind() == ErrorKind::NotFound => absent = Some(names),
+                Some(Err(_)) => {}
+                None => absent = Some(names),
+            }
+        }
+    }
+
+    /// A name that may be a link, and the protected names that it stands for.
+    pub(in crate::workspace) fn link(&mut self, place: &Path, names: &[&str]) {
+        if std::fs::read_link(place).is_ok() {
+            self.lead(place, names, &ReachedBy::Link(place.to_path_buf()));
+        }
+    }
+
+    fn repository(&mut self, git: &Path, top: Option<&Path>) {
+        let Some(git) = follow(git).map(|way| way.end) else { return };
+        let is_new = self.repositories.insert((git.clone(), top.map(Path::to_path_buf)));
+        if !is_new || self.repositories.len() > MOST_REPOSITORIES {
+            return;
+        }
+        self.git_folder_of_any_name(&git);
+        let common = way::read(&git.join("commondir"))
+            .and_then(|text| follow(&git.join(text.trim_end_matches(['\r', '\n']))))
+            .map_or_else(|| git.clone(), |way| way.end);
+        if common != git {
+            self.git_folder_of_any_name(&common);
+        }
+        let configurations = [common.join(CONFIGURATION), common.join("config.worktree"), git.join("config.worktree")];
+        let said = configurations.iter().flat_map(|file| self.settings(file).to_vec()).filter_map(|setting| {
+            match git_lead(&setting)? {
+                GitLead::WorkTree(top) => Some(top),
+                GitLead::Hooks(_) | GitLead::Template(_) | GitLead::Include(_) | GitLead::Programs(_) => None,
+            }
+        });
+        let said =
+            said.last().and_then(|text| follow(&expand(&text, Some(&git), self.home.as_deref())?)).map(|way| way.end);
+        let base = said.as_deref().or(top).unwrap_or(&git).to_path_buf();
+        for file in &configurations {
+            self.link(file, &[GIT, CONFIGURATION]);
+            self.configuration(file, Some(&base), 0);
+        }
+        self.machine(Some(&base));
+        self.link(&common.join(HOOKS), &[GIT, HOOKS]);
+        self.links_of_hooks(&common.join(HOOKS));
+        for tree in folders_in(&common.join("worktrees")) {
+            let top =
+                way::read(&tree.join("gitdir")).and_then(|text| Some(Path::new(text.trim_end()).parent()?.into()));
+            let top: Option<PathBuf> = top;
+            self.repository(&tree, top.as_deref());
+        }
+        self.modules(&common.join("modules"), MODULE_DEPTH);
+    }
+
+    fn modules(&mut self, folder: &Path, depth: usize) {
+        for module in folders_in(folder) {
+            if std::fs::symlink_metadata(module.join("HEAD")).is_ok() {
+                self.repository(&module, None);
+            } else if depth > 1 {
+                self.modules(&module, depth - 1);
+            }
+        }
+    }
+
+    fn git_folder_of_any_name(&mut self, git: &Path) {
+        if !git.iter().any(|name| name.eq_ignore_ascii_case(GIT)) {
+            self.lead(git, &[GIT], &ReachedBy::Repository(git.to_path_buf()));
+        }
+    }
+
+    /// `base` is the top of the work tree, from where its paths count.
+    fn configuration(&mut self, file: &Path, base: Option<&Path>, depth: usize) {
+        let Some(end) = follow(file).map(|way| way.end) else { return };
+        if depth > MOST_INCLUDES || !self.read.insert((end, base.map(Path::to_path_buf))) {
+            return;
+        }
+        for setting in self.settings(file).iter() {
+            let Some(lead) = git_lead(setting) else { continue };
+            let by = ReachedBy::Setting { name: setting.name(), file: file.to_path_buf() };
+            match lead {
+                GitLead::Hooks(text) => {
+                    if let Some(path) = self.expand(&text, base) {
+                        self.hooks(&path, base, &by);
+                    }
+                }
+                GitLead::Template(text) => {
+                    if let Some(path) = self.expand(&text, base) {
+                        self.lead(&path, &[GIT], &by);
+                    }
+                }
+                GitLead::Include(text) => {
+                    if let Some(path) = self.expand(&text, file.parent()) {
+                        self.lead(&path, &[GIT, CONFIGURATION], &by);
+                        self.configuration(&path, base, depth + 1);
+                    }
+                }
+                GitLead::Programs(all) => {
+                    for path in all.iter().filter_map(|text| self.expand(text, base)).collect::<Vec<_>>() {
+                        self.program(&path, &by);
+                    }
+                }
+                GitLead::WorkTree(_) => {}
+            }
+        }
+    }
+
+    fn expand(&self, text: &str, base: Option<&Path>) -> Option<PathBuf> {
+        expand(text, base, self.home.as_deref())
+    }
+
+    fn settings(&mut self, file: &Path) -> Rc<[GitSetting]> {
+        if let Some(settings) = self.files.get(file) {
+            return Rc::clone(settings);
+        }
+        if self.files.len() >= MOST_FILES {
+            return Rc::from([]);
+        }
+        let settings: Rc<[GitSetting]> = way::read(file).map(|text| parse_git_config(&text)).unwrap_or_default().into();
+        self.files.insert(file.to_path_buf(), Rc::clone(&settings));
+        settings
+    }
+
+    /// A folder of hooks that is configured: all in it, as hooks call what lies beside them. Where that would be the whole
+    /// work tree, what git itself runs there.
+    fn hooks(&mut self, path: &Path, base: Option<&Path>, by: &ReachedBy) {
+        let Some(end) = follow(path).map(|way| way.end) else { return };
+        if base.and_then(follow).is_some_and(|base| base.end.starts_with(&end)) {
+            for name in HOOK_NAMES {
+                self.lead(&path.join(name), &[GIT, HOOKS, name], by);
+            }
+        } else {
+            self.lead(path, &[GIT, HOOKS], by);
+            // Husky's own files run those in the folder above.
+            if end.ends_with(".husky/_")
+                && let Some(above) = end.parent()
+            {
+                self.lead(above, &[GIT, HOOKS], by);
+                self.links_of_hooks(above);
+            }
+        }
+        self.links_of_hooks(&end);
+    }
+
+    fn links_of_hooks(&mut self, hooks: &Path) {
+        let names = std::fs::read_dir(hooks).into_iter().flatten().flatten().take(MOST_NAMES);
+        for entry in names.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())) {
+            let name = entry.file_name();
+            self.link(&entry.path(), &[GIT, HOOKS, &name.to_string_lossy()]);
+        }
+    }
+
+    fn program(&mut self, path: &Path, by: &ReachedBy) {
+        let Some(way) = follow(path) else { return };
+        if let Some(name) = way.end.file_name().filter(|_| !way.end.is_dir()) {
+            self.lead(path, &[GIT, HOOKS, &name.to_string_lossy()], by);
+        }
+    }
+
+    fn lead(&mut self, path: &Path, names: &[&str], by: &ReachedBy) {
+        let Some(way) = follow(path) else { return };
+        // Whoever replaces a link on the way leads elsewhere.
+        for link in way.links {
+            if let Some(name) = link.file_name().map(|name| name.to_string_lossy().into_owned()) {
+                self.push(link, vec![GIT.to_owned(), HOOKS.to_owned(), name], by);
+            }
+        }
+        self.push(way.end, names.iter().map(|name| (*name).to_owned()).collect(), by);
+    }
+
+    fn push(&mut self, path: PathBuf, names: Vec<String>, by: &ReachedBy) {
+        if self.all.len() < MOST_LEADS && self.known.insert((path.clone(), names.clone())) {
+            self.all.push(Lead { path, names, by: by.clone() });
+        }
+    }
+}
+
+/// Whether git takes the folder of this path for a repository.
+fn is_repository_at(place: &Path) -> bool {
+    // A folder without a name of one is none: one look for most.
+    std::fs::symlink_metadata(place.join("HEAD")).is_ok()
+        && Folder::open_ambient(place).is_ok_and(|folder| is_repository(&folder))
+}
+
+/// Whether git takes this folder for a repository, whatever its name is: programs that ask git in it obey its configuration.
+pub(in crate::workspace) fn is_repository(folder: &Folder) -> bool {
+    is_repository_with(folder, None)
+}
+
+/// The same if this name were in it too.
+pub(super) fn is_repository_with(folder: &Folder, name: Option<&str>) -> bool {
+    let has = |part: &str| {
+        name.is_some_and(|name| name.eq_ignore_ascii_case(part))
+            || folder.stat_of(OsStr::new(part)).is_ok_and(|stat| stat.kind != TargetKind::Missing)
+    };
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+}
+
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect()
+}

@@ -1,0 +1,428 @@
+//! Where protected names reach, shown by git itself: folders that git takes for repositories under any name, what git's
+//! configuration makes it run, and what links with protected names lead to. Every attack is made without the guard too,
+//! and git runs it there.
+#![expect(clippy::disallowed_methods, reason = "these tests lay out files and start git")]
+#![expect(clippy::print_stderr, reason = "what cannot be shown on this computer is said")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nod::ir::{ConfirmMode, Tier};
+use nod::port::{Answer, Command as Order, Event, TurnOptions};
+use nod::provider::scripted::Step;
+use nod::tool::CommandWalls;
+use serde_json::json;
+
+use crate::confinement::{also_as_ordinary_user, run_tool, tiers};
+use crate::support::desk::{Desk, Setup};
+
+/// Git as the person has it: nothing of the computer's own configuration counts.
+fn git(folder: &Path, words: &[&str]) {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", "/nonexistent").env("GIT_TERMINAL_PROMPT", "0");
+    command.status().unwrap();
+}
+
+fn has_git() -> bool {
+    Command::new("git").arg("--version").output().is_ok()
+}
+
+/// A place of attack: a folder `ws` beside which git's program would leave its mark.
+struct Ground {
+    place: tempfile::TempDir,
+}
+
+/// What is laid out, what is written over in this order, and what the person does then.
+struct Attack {
+    name: &'static str,
+    lay_out: fn(&Ground),
+    writes: fn(&Ground) -> Vec<(&'static str, String)>,
+    person: fn(&Ground),
+}
+
+impl Ground {
+    fn new() -> Self {
+        let ground = Self { place: tempfile::Builder::new().prefix("nod-test-").tempdir().unwrap() };
+        fs::create_dir(ground.folder()).unwrap();
+        ground
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.place.path().canonicalize().unwrap().join("ws")
+    }
+
+    fn mark(&self) -> PathBuf {
+        self.place.path().canonicalize().unwrap().join("mark")
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        let path = self.folder().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn program(&self, path: &str) {
+        self.put(path, "#!/bin/sh\nexit 0\n");
+        fs::set_permissions(self.folder().join(path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn link(&self, to: &str, path: &str) {
+        let path = self.folder().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(to, path).unwrap();
+    }
+
+    fn git(&self, words: &[&str]) {
+        git(&self.folder(), words);
+    }
+
+    /// A repository with one commit.
+    fn repository(&self) {
+        self.put("a.txt", "a\n");
+        for words in [
+            &["init", "-q", "."][..],
+            &["config", "user.email", "ann@example.org"],
+            &["config", "user.name", "Ann"],
+            &["add", "a.txt"],
+            &["commit", "-q", "-m", "first"],
+        ] {
+            self.git(words);
+        }
+    }
+
+    fn status(&self, path: &str) {
+        git(&self.folder().join(path), &["status"]);
+    }
+
+    fn commit(&self) {
+        self.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
+    }
+
+    /// A configuration that makes git run something.
+    fn settings(&self, further: &str) -> String {
+        let mark = self.mark();
+        format!(
+            "[core]\nrepositoryformatversion = 0\nbare = false\nfsmonitor = \"id > {}; false\"\n{further}",
+            mark.display()
+        )
+    }
+
+    fn script(&self) -> String {
+        format!("#!/bin/sh\nid > {}\n", self.mark().display())
+    }
+}
+
+fn bare_parts(ground: &Ground) -> [(&'static str, String); 4] {
+    let top = ground.folder().join("src");
+    [
+        ("src/config", ground.settings(&format!("worktree = {}\n", top.display()))),
+        ("src/objects/x", String::new()),
+        ("src/refs/x", String::new()),
+        ("src/HEAD", "ref: refs/heads/main\n".into()),
+    ]
+}
+
+fn in_order(ground: &Ground, order: [usize; 4]) -> Vec<(&'static str, String)> {
+    let parts = bare_parts(ground);
+    order.iter().map(|part| parts[*part].clone()).collect()
+}
+
+const ATTACKS: &[Attack] = &[
+    Attack {
+        name: "the configuration of a folder of git that is elsewhere",
+        lay_out: |ground| ground.git(&["init", "-q", "--separate-git-dir=store", "work"]),
+        writes: |ground| vec![("store/config", ground.settings(""))],
+        person: |ground| ground.status("work"),
+    },
+    Attack {
+        name: "a hook there",
+        lay_out: |ground| {
+            ground.git(&["init", "-q", "--separate-git-dir=store", "work"]);
+            ground.program("store/hooks/pre-commit");
+            git(&ground.folder().join("work"), &["config", "user.email", "ann@example.org"]);
+            git(&ground.folder().join("work"), &["config", "user.name", "Ann"]);
+        },
+        writes: |ground| vec![("store/hooks/pre-commit", ground.script())],
+        person: |ground| git(&ground.folder().join("work"), &["commit", "-q", "--allow-empty", "-m", "x"]),
+    },
+    Attack {
+        name: "the configuration of a repository without a work tree",
+        lay_out: |ground| ground.git(&["init", "-q", "--bare", "my.git"]),
+        writes: |ground| {
+            let top = ground.folder().join("my.git");
+            vec![("my.git/config", ground.settings(&format!("worktree = {}\n", top.display())))]
+        },
+        person: |ground| ground.status("my.git"),
+    },
+    Attack {
+        name: "a repository from nothing, its head last",
+        lay_out: |_| {},
+        writes: |ground| in_order(ground, [0, 1, 2, 3]),
+        person: |ground| ground.status("src"),
+    },
+    Attack {
+        name: "its references last",
+        lay_out: |_| {},
+        writes: |ground| in_order(ground, [0, 3, 1, 2]),
+        person: |ground| ground.status("src"),
+    },
+    Attack {
+        name: "its objects last",
+        lay_out: |_| {},
+        writes: |ground| in_order(ground, [0, 3, 2, 1]),
+        person: |ground| ground.status("src"),
+    },
+    Attack {
+        name: "its configuration last",
+        lay_out: |_| {},
+        writes: |ground| in_order(ground, [3, 2, 1, 0]),
+        person: |ground| ground.status("src"),
+    },
+    Attack {
+        name: "a repository with a common folder",
+        lay_out: |_| {},
+        writes: |ground| {
+            let top = ground.folder().join("src");
+            vec![
+                ("c/config", ground.settings("[extensions]\nworktreeConfig = true\n")),
+                ("c/objects/x", String::new()),
+                ("c/refs/x", String::new()),
+                ("src/config.worktree", format!("[core]\nworktree = {}\n", top.display())),
+                ("src/HEAD", "ref: refs/heads/main\n".into()),
+                ("src/commondir", "../c\n".into()),
+            ]
+        },
+        person: |ground| ground.status("src"),
+    },
+    Attack {
+        name: "a configured folder of hooks",
+        lay_out: |ground| {
+            ground.repository();
+            ground.git(&["config", "core.hooksPath", ".husky"]);
+            ground.program(".husky/pre-commit");
+        },
+        writes: |ground| vec![(".husky/pre-commit", ground.script())],
+        person: Ground::commit,
+    },
+    Attack {
+        name: "an included configuration",
+        lay_out: |ground| {
+            ground.repository();
+            ground.git(&["config", "include.path", "../shared.inc"]);
+        },
+        writes: |ground| vec![("shared.inc", ground.settings(""))],
+        person: |ground| ground.status("."),
+    },
+    Attack {
+        name: "a configured program",
+        lay_out: |ground| {
+            ground.repository();
+            ground.program("tools/mon");
+            ground.git(&["config", "core.fsmonitor", "tools/mon"]);
+        },
+        writes: |ground| vec![("tools/mon", ground.script())],
+        person: |ground| ground.status("."),
+    },
+    Attack {
+        name: "a configured script",
+        lay_out: |ground| {
+            ground.repository();
+            ground.program("tools/x");
+            ground.git(&["config", "alias.x", "!sh ./tools/x"]);
+        },
+        writes: |ground| vec![("tools/x", ground.script())],
+        person: |ground| ground.git(&["x"]),
+    },
+    Attack {
+        name: "git's folder as a link",
+        lay_out: |ground| {
+            ground.repository();
+            fs::rename(ground.folder().join(".git"), ground.folder().join("store")).unwrap();
+            ground.link("store", ".git");
+        },
+        writes: |ground| vec![("store/config", ground.settings(""))],
+        person: |ground| ground.status("."),
+    },
+    Attack {
+        name: "hooks as a link",
+        lay_out: |ground| {
+            ground.repository();
+            fs::remove_dir_all(ground.folder().join(".git/hooks")).unwrap();
+            ground.link("../scripts", ".git/hooks");
+            ground.program("scripts/pre-commit");
+        },
+        writes: |ground| vec![("scripts/pre-commit", ground.script())],
+        person: Ground::commit,
+    },
+    Attack {
+        name: "a hook as a link",
+        lay_out: |ground| {
+            ground.repository();
+            ground.program("scripts/pc");
+            ground.link("../../scripts/pc", ".git/hooks/pre-commit");
+        },
+        writes: |ground| vec![("scripts/pc", ground.script())],
+        person: Ground::commit,
+    },
+    Attack {
+        name: "the configuration as a link",
+        lay_out: |ground| {
+            ground.repository();
+            fs::create_dir(ground.folder().join("conf")).unwrap();
+            fs::rename(ground.folder().join(".git/config"), ground.folder().join("conf/git")).unwrap();
+            ground.link("../conf/git", ".git/config");
+        },
+        writes: |ground| vec![("conf/git", ground.settings(""))],
+        person: |ground| ground.status("."),
+    },
+];
+
+fn no_git() -> bool {
+    let is_missing = !has_git();
+    if is_missing {
+        eprintln!("git is not installed: nothing can be shown by it");
+    }
+    is_missing
+}
+
+#[test]
+fn no_file_tool_writes_what_git_runs_whatever_leads_there() {
+    also_as_ordinary_user("lead::no_file_tool_writes_what_git_runs_whatever_leads_there");
+    if no_git() {
+        return;
+    }
+    let mut desk = Desk::new(Vec::new());
+    for attack in ATTACKS {
+        let control = Ground::new();
+        (attack.lay_out)(&control);
+        for (path, text) in (attack.writes)(&control) {
+            control.put(path, &text);
+        }
+        (attack.person)(&control);
+        assert!(control.mark().exists(), "the control must run it: {}", attack.name);
+
+        let ground = Ground::new();
+        (attack.lay_out)(&ground);
+        let mut codes = Vec::new();
+        for (path, text) in (attack.writes)(&ground) {
+            let args = json!({"path": path, "content": text}).to_string();
+            let folder = ground.folder();
+            let ran = desk.tool_in(&folder, "write_file", &args, &Answer::AllowOnce, TurnOptions::default());
+            codes.push(ran.code().map(str::to_owned));
+        }
+        assert!(codes.contains(&Some("PROTECTED_PATH_DENIED".to_owned())), "{}: {codes:?}", attack.name);
+        (attack.person)(&ground);
+        assert!(!ground.mark().exists(), "{}: {codes:?}", attack.name);
+    }
+}
+
+#[test]
+fn no_command_leaves_what_git_runs_whatever_leads_there() {
+    also_as_ordinary_user("lead::no_command_leaves_what_git_runs_whatever_leads_there");
+    if no_git() {
+        return;
+    }
+    for attack in ATTACKS {
+        for walls in std::iter::once(CommandWalls::default()).chain(tiers()) {
+            let ground = Ground::new();
+            (attack.lay_out)(&ground);
+            let writes = (attack.writes)(&ground).into_iter().map(|(path, text)| {
+                let folder = Path::new(path).parent().unwrap().display().to_string();
+                let folder = if folder.is_empty() { ".".to_owned() } else { folder };
+                format!("mkdir -p {folder}; cat > {path} <<'END'\n{text}END\n")
+            });
+            let ran = run_tool(&walls, &ground.folder(), &writes.collect::<String>());
+            (attack.person)(&ground);
+            let is_run = ground.mark().exists();
+            assert_eq!(is_run, walls.tier == Tier::Unconfined, "{:?}: {}: {ran:?}", walls.tier, attack.name);
+        }
+    }
+}
+
+/// What something picks up at once while a command is at work.
+const LIVE: [(&str, &str); 5] = [
+    ("a link to tasks", "mkdir d; echo '{}' > d/tasks.json; ln -s d .vscode"),
+    ("a link to servers", "mkdir d; echo '{}' > d/m.json; ln -s d/m.json .mcp.json"),
+    ("a configured hook", "echo evil > .husky/pre-commit"),
+    ("a new configured hook", "echo evil > .husky/post-index-change"),
+    ("what a link leads to", "echo evil > scripts/pc"),
+];
+
+#[test]
+fn what_is_led_to_stops_a_command_at_once() {
+    also_as_ordinary_user("lead::what_is_led_to_stops_a_command_at_once");
+    if no_git() {
+        return;
+    }
+    for walls in tiers() {
+        for (name, line) in LIVE {
+            let ground = Ground::new();
+            ground.repository();
+            ground.git(&["config", "core.hooksPath", ".husky"]);
+            ground.program(".husky/pre-commit");
+            ground.program("scripts/pc");
+            ground.link("../scripts/pc", ".husky/pre-push");
+            let command = format!("{line} || exit 3; sleep 20");
+            let ran = run_tool(&walls, &ground.folder(), &command);
+            let failure = ran.unwrap_err();
+            // In tier A what is there already, and a new file beside it, cannot even be tried.
+            let is_impossible = walls.tier == Tier::A && line.starts_with("echo");
+            let expected = if is_impossible { "exit code" } else { "PROTECTED_PATH_DENIED" };
+            let said = format!("{} {}", failure.failure.code.as_str(), failure.failure.message);
+            assert!(said.contains(expected), "{:?}: {name}: {said}", walls.tier);
+        }
+    }
+}
+
+#[test]
+fn two_calls_of_one_answer_make_no_repository_together() {
+    let write = |path: &str, text: &str| Step::call("write_file", json!({"path": path, "content": text}));
+    let answers = vec![
+        vec![write("src/HEAD", "ref: refs/heads/main\n"), write("src/objects/x", ""), write("src/refs/x", "")],
+        vec![Step::text("done")],
+    ];
+    let mut desk = Desk::with(Setup::new(answers));
+    desk.write("src/config", "[core]\n");
+    desk.send(Order::SetMode { session: desk.session.clone(), mode: ConfirmMode::Automatic });
+    desk.until(|event| matches!(event, Event::SessionChanged(_)));
+    desk.say("go");
+    desk.turn_end_allowing();
+    let codes: Vec<_> = desk.sent_results().iter().map(|result| result.code().map(str::to_owned)).collect();
+    let denied = codes.iter().filter(|code| code.as_deref() == Some("PROTECTED_PATH_DENIED")).count();
+    assert_eq!(denied, 1, "{codes:?}");
+    let is_there = |part: &str| desk.path("src").join(part).exists();
+    assert!(!(is_there("HEAD") && is_there("objects") && is_there("refs")), "{codes:?}");
+}
+
+#[test]
+fn a_refusal_says_what_leads_there_and_everyday_writes_go_on() {
+    let mut desk = Desk::new(Vec::new());
+    desk.write(".git/config", "[core]\n\thooksPath = .husky\n");
+    desk.write("api/refs/a", "x");
+    desk.write("b/HEAD", "x");
+    let write = |desk: &mut Desk, path: &str| {
+        let args = json!({"path": path, "content": "x"});
+        desk.tool("write_file", &args, &Answer::AllowOnce)
+    };
+    let refused = write(&mut desk, ".husky/pre-commit");
+    assert_eq!(refused.code(), Some("PROTECTED_PATH_DENIED"));
+    let said = refused.error.unwrap();
+    assert!(said.contains("core.hookspath") && said.ends_with(".git/config"), "{said}");
+    let edits = json!([{"old_text": "exit 0", "new_text": "exit 1"}]);
+    desk.write(".husky/pre-push", "exit 0");
+    let edited = desk.tool("edit_file", &json!({"path": ".husky/pre-push", "edits": edits}), &Answer::AllowOnce);
+    assert_eq!(edited.code(), Some("PROTECTED_PATH_DENIED"));
+    desk.write("c/HEAD", "x");
+    desk.write("c/refs/x", "x");
+    let made = desk.tool("create_directory", &json!({"path": "c/objects/ab"}), &Answer::AllowOnce);
+    assert_eq!(made.code(), Some("PROTECTED_PATH_DENIED"));
+    assert!(!desk.was_asked());
+    for path in ["src/main.rs", "README.md", "api/refs/b", "api/objects/b", "b/config", "HEAD", "hooks/x", "a/b/config"]
+    {
+        let ran = write(&mut desk, path);
+        assert!(ran.success, "{path}: {ran:?}");
+    }
+}
