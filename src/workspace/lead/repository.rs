@@ -197,12 +197,12 @@ impl Leads {
     /// `base` is the top of the work tree, from where its paths count.
     fn configuration(&mut self, file: &Path, base: Option<&Path>, depth: usize) {
         let Some(end) = follow(file).map(|way| way.end) else { return };
-        if depth > MOST_INCLUDES || !self.read.insert((end, base.map(Path::to_path_buf))) {
+        if depth > MOST_INCLUDES || !self.read.insert((end.clone(), base.map(Path::to_path_buf))) {
             return;
         }
         for setting in self.settings(file).iter() {
             let Some(lead) = git_lead(setting) else { continue };
-            let by = ReachedBy::Setting { name: setting.name(), file: file.to_path_buf() };
+            let by = ReachedBy::Setting { name: setting.name(), file: end.clone() };
             match lead {
                 GitLead::Hooks(text) => {
                     if let Some(path) = self.expand(&text, base) {
