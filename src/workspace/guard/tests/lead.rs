@@ -141,7 +141,8 @@ fn a_look_that_is_finished_after_a_crash_knows_what_was_led_to() {
     let data = tempfile::tempdir().unwrap();
     let place = led();
     let guard = guard_of(&place);
-    drop(guard.record(data.path(), "call-1", std::time::Duration::from_mins(1)).unwrap());
+    let run = RecordedRun { mark: "call-1", timeout: std::time::Duration::from_mins(1), may_stop_nod: true };
+    drop(guard.record(data.path(), &run).unwrap());
     drop(guard);
     write(place.temp.path(), "hooks/all/pre-commit", "evil");
     let looks = finish_looks(data.path());
