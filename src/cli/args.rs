@@ -483,7 +483,7 @@ pub enum UndoTask {
     },
     /// Take one change back
     #[command(
-        after_help = "Examples:\n  nod undo apply undo_0198c2\n  nod undo apply undo_0198c2 --if-changed save-beside\n\n\
+        after_help = "Examples:\n  nod undo apply undo_0198c2\n  nod undo apply undo_0198c2 --if-changed save-beside\n  nod undo apply undo_0198c2 --call\n\n\
                             Where the file is no longer what was left there, nothing is done unless --if-changed says \
                             so; what put-back replaces is kept and can be brought back. Exits 3 then."
     )]
@@ -497,6 +497,9 @@ pub enum UndoTask {
 pub struct UndoArgs {
     /// The change's id (a beginning that no other shares will do)
     pub id: String,
+    /// Everything that the same call changed, or that was put back after it
+    #[arg(long)]
+    pub call: bool,
     /// What to do if somebody changed the file since
     #[arg(long, value_enum, default_value = "keep")]
     pub if_changed: IfChanged,

@@ -15,6 +15,10 @@ pub enum Exit {
     Denied,
     /// Interrupted.
     Interrupted,
+    /// Its terminal closed.
+    HungUp,
+    /// Told to end.
+    Terminated,
 }
 
 impl Exit {
@@ -26,12 +30,15 @@ impl Exit {
             Self::Usage => 2,
             Self::Denied => 3,
             Self::Interrupted => 130,
+            // As a shell has it: 128 and the signal's number.
+            Self::HungUp => 129,
+            Self::Terminated => 143,
         }
     }
 
     /// From the number; an unknown one is a failure.
     pub fn from_code(code: u8) -> Self {
-        [Self::Done, Self::Usage, Self::Denied, Self::Interrupted]
+        [Self::Done, Self::Usage, Self::Denied, Self::Interrupted, Self::HungUp, Self::Terminated]
             .into_iter()
             .find(|exit| exit.code() == code)
             .unwrap_or(Self::Failed)

@@ -132,9 +132,13 @@ fn run_here(arguments: &Arguments, task: &Task, console: &mut Console) -> Result
     };
     engine.end_on_interrupt();
     let inbox = engine.subscribe(Arc::new(|| {}));
-    let done = write(task, &engine.handle(), &inbox, console);
+    let handle = engine.handle();
+    let done = write(task, &handle, &inbox, console);
     engine.shutdown();
-    done
+    match (done, handle.ended_by()) {
+        (Ok(Exit::Interrupted), Some(code)) => Ok(Exit::from_code(code)),
+        (done, _) => done,
+    }
 }
 
 /// Tasks that only look: they read beside a running window. `None` for the others.

@@ -4,7 +4,9 @@
 use serde_json::json;
 
 use crate::engine::{Archive, Handle, Inbox};
-use crate::ir::{DiffTag, Preview, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOutcome, UndoScope, UndoState};
+use crate::ir::{
+    DiffTag, Preview, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOperation, UndoOutcome, UndoScope, UndoState,
+};
 use crate::lang::Arg;
 use crate::port::{Command, Event};
 
@@ -79,6 +81,10 @@ fn show(archive: Option<&Archive>, id: &str, is_json: bool, console: &mut Consol
         console.data(&json!({"entry": entry, "change": preview}).to_string());
     } else {
         console.line(&crate::policy::escape_name(&entry.shown_path(), false));
+        if entry.operation == UndoOperation::PutBack {
+            let text = console.say("undo-executed-later", &[]);
+            console.problem(&text);
+        }
         print(&preview, console);
     }
     Ok(())
@@ -122,12 +128,17 @@ fn apply(
     inbox: &Inbox,
     console: &mut Console,
 ) -> Result<Exit, String> {
-    let scope = UndoScope::Entry { id: UndoId::new(args.id.as_str()) };
+    let id = UndoId::new(args.id.as_str());
+    let scope = if args.call { UndoScope::CallOf { id } } else { UndoScope::Entry { id } };
     send(engine, Command::PlanUndo { scope: scope.clone(), direction }, console)?;
     let plan = wait(inbox, console, |event| match event {
         Event::UndoPlanned(plan) if plan.scope == scope && plan.direction == direction => Some((**plan).clone()),
         _ => None,
     })?;
+    if plan.brings_back_what_is_executed() {
+        let text = console.say("undo-executed-later", &[]);
+        console.problem(&text);
+    }
     let choice = match args.if_changed {
         IfChanged::Keep => UndoChoice::Keep,
         IfChanged::PutBack => UndoChoice::PutBack,

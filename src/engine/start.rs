@@ -1,6 +1,7 @@
 //! The engine as front ends hold it: start, send, subscribe, shut down.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -111,6 +112,8 @@ pub struct Handle {
     data_dir: PathBuf,
     /// What the first front end is told besides.
     news: Arc<Mutex<Vec<Event>>>,
+    /// The exit code that stands for the signal that asked the process to end; 0 before.
+    ended_by: Arc<AtomicU8>,
 }
 
 /// The system's own clock.
@@ -247,6 +250,7 @@ impl Engine {
             clock: options.clock,
             data_dir: options.data_dir,
             news: Arc::new(Mutex::new(news)),
+            ended_by: Arc::default(),
         };
         Ok(Prepared { handle, shared, taken, quit })
     }
@@ -273,9 +277,11 @@ impl Engine {
     /// *Stop* does and end the engine, so that what a command has left is looked at; a second one ends the process at once.
     pub fn end_on_interrupt(&self) {
         let quit = self.handle.quit.clone();
+        let ended_by = Arc::clone(&self.handle.ended_by);
         if let Some(runtime) = &self.runtime {
             runtime.spawn(async move {
                 let Some(code) = interrupted().await else { return };
+                ended_by.store(code, Ordering::SeqCst);
                 quit.cancel();
                 // A front end that is stuck (a pipe that nobody reads) does not keep the process.
                 tokio::select! {
@@ -283,7 +289,7 @@ impl Engine {
                     () = tokio::time::sleep(INTERRUPT) => {}
                 }
                 // The person asked twice, or nothing moves any more.
-                std::process::exit(code);
+                std::process::exit(code.into());
             });
         }
     }
@@ -301,7 +307,7 @@ impl Engine {
 }
 
 /// Waits for a signal that asks the process to end; gives the exit code that stands for it. `None` where none can be had.
-async fn interrupted() -> Option<i32> {
+async fn interrupted() -> Option<u8> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -372,6 +378,11 @@ impl Handle {
             tracing::error!(%error, "a command was refused");
             QueueFull
         })
+    }
+
+    /// The exit code that stands for the signal that asked the process to end, if one did.
+    pub fn ended_by(&self) -> Option<u8> {
+        Some(self.ended_by.load(Ordering::SeqCst)).filter(|code| *code != 0)
     }
 
     /// Whether the engine is ending.

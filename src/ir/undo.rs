@@ -191,6 +191,8 @@ pub enum UndoScope {
     Entry { id: UndoId },
     /// What one call did.
     Call { session: SessionId, call: CallId },
+    /// What the call did that this entry is of.
+    CallOf { id: UndoId },
     /// What the turn that ends with this message did.
     Turn { session: SessionId, message: MessageId },
     /// Everything that was done in a session.
@@ -231,6 +233,17 @@ pub struct UndoPlan {
     pub hash: String,
     /// Whether it is shown anew because what was shown is no longer what is there.
     pub is_changed: bool,
+}
+
+impl UndoPlan {
+    /// Whether it brings back what a command had left for something to execute later.
+    pub fn brings_back_what_is_executed(&self) -> bool {
+        let brings_back = |step: &UndoStep| {
+            step.operation == UndoOperation::PutBack
+                && matches!(step.action, UndoAction::Restore | UndoAction::Conflict { .. })
+        };
+        self.direction == UndoDirection::Undo && self.steps.iter().any(brings_back)
+    }
 }
 
 /// One step of a plan.

@@ -99,6 +99,9 @@ fn told_to_end_nod_looks_at_what_a_command_left() {
             send(&child, signal);
             let ended = child.wait_with_output().unwrap();
             assert_eq!(place.left(), Vec::<&str>::new(), "{signal:?} {}: {ended:?}", line[0]);
+            // As a shell has it.
+            let code = 128 + signal.as_raw();
+            assert_eq!(ended.status.code(), Some(code), "{signal:?} {}: {ended:?}", line[0]);
             assert_eq!(place.records(), 0, "{signal:?} {}", line[0]);
         }
     }
@@ -122,6 +125,34 @@ fn killed_nod_looks_at_its_next_start() {
     let list = place.nod(&["undo", "list", "--json"]).output().unwrap();
     let list = String::from_utf8_lossy(&list.stdout).into_owned();
     assert!(list.contains(".bashrc") && list.contains("put-back"), "{list}");
+    // All of it at once, with a word of warning.
+    let first: serde_json::Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
+    let back = place.nod(&["undo", "apply", first["id"].as_str().unwrap(), "--call"]).output().unwrap();
+    assert!(back.status.success(), "{back:?}");
+    assert_eq!(place.left(), [".bashrc", ".idea/run.xml"], "{back:?}");
+    let told = String::from_utf8_lossy(&back.stderr).into_owned();
+    assert!(told.contains("would execute it"), "{told}");
+}
+
+#[test]
+fn what_the_person_made_after_a_crash_stays_and_is_named() {
+    also_as_ordinary_user("aftermath::what_the_person_made_after_a_crash_stays_and_is_named");
+    if crate::confinement::walls(nod::ir::Tier::A).is_none() {
+        return;
+    }
+    let place = Place::new();
+    let child = place.begin(&words(&tool_words()));
+    send(&child, Signal::KILL);
+    child.wait_with_output().unwrap();
+    // Some time later, and well within what the command was allowed to take.
+    let record = fs::read_dir(place.temp.path().join("data/guard")).unwrap().next().unwrap().unwrap().path();
+    let record = fs::File::options().write(true).open(record).unwrap();
+    let sign = record.metadata().unwrap().modified().unwrap() - std::time::Duration::from_secs(8);
+    record.set_modified(sign).unwrap();
+    fs::write(place.ws().join(".mcp.json"), "{}").unwrap();
+    let next = place.next_start();
+    let told = String::from_utf8_lossy(&next.stderr).into_owned();
+    assert!(place.ws().join(".mcp.json").exists() && told.contains(".mcp.json"), "{told}");
 }
 
 fn newest(desk: &Desk) -> UndoEntry {

@@ -43,6 +43,7 @@ undo-line = This is what it would change. Nothing has been changed yet, and it c
 undo-line-changed = Something changed meanwhile: this is how it stands now. Look at it again.
 undo-line-conflict = Somebody changed a file since. Choose for each; without a choice it stays as it is.
 undo-planning = Looking at the files…
+undo-executed-later = A command had left this, and something would execute it: git, a shell, an editor or an agent. Bring it back only if you know what it does.
 undo-preview = Preview of the change
 undo-action-restore = puts the other version back
 undo-action-remove = removes it

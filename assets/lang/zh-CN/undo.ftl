@@ -43,6 +43,7 @@ undo-line = 以下是将要发生的变化。现在还没有改动任何内容�
 undo-line-changed = 期间有内容发生了变化：以下是现在的情况，请重新查看。
 undo-line-conflict = 有文件之后又被改过。请逐个选择；不选择则保持原样。
 undo-planning = 正在查看文件…
+undo-executed-later = 这是命令留下的内容，git、shell、编辑器或智能体会执行它。请在清楚它的作用之后再找回。
 undo-preview = 更改预览
 undo-action-restore = 放回另一个版本
 undo-action-remove = 移除

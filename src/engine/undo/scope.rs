@@ -34,6 +34,13 @@ pub(super) async fn chains(
             };
             (entry.session.clone(), found)
         }
+        UndoScope::CallOf { id } => {
+            let of = store.undo_like(id).await?;
+            let [entry] = of.as_slice() else {
+                return Err(if of.is_empty() { missing() } else { Fault::new("fault-undo-ambiguous", "") });
+            };
+            (entry.session.clone(), store.undo_of_call(&entry.session, &entry.call).await?)
+        }
         UndoScope::Call { session, call } => (session.clone(), store.undo_of_call(session, call).await?),
         UndoScope::Turn { session, message } => {
             let messages = turn(shared, message).await?;
