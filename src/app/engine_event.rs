@@ -185,7 +185,7 @@ impl AppState {
                 }
                 Reaction::none()
             }
-            Event::UndoPlanned(plan) => self.undo_planned(*plan),
+            Event::UndoPlanned(plan) => self.undo_planned(*plan, now),
             Event::UndoApplied { session: _, scope, direction, results } => {
                 self.undo_applied(scope, direction, &results, now)
             }

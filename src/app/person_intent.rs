@@ -167,7 +167,7 @@ impl AppState {
             Intent::PlanUndo { scope, direction } => self.plan_undo(scope, direction),
             Intent::ShowUndoStep { step, shows_change_since } => self.show_undo_step(step, shows_change_since),
             Intent::ChooseUndo { entry, choice } => self.choose_undo(entry, choice),
-            Intent::ConfirmUndo => self.confirm_undo(),
+            Intent::ConfirmUndo => self.confirm_undo(now),
             Intent::CancelUndo => self.cancel_undo(),
             Intent::ShowHistory(path) => self.show_history(path),
             Intent::ToggleHistory(entry) => self.toggle_history(entry),

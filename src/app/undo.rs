@@ -7,6 +7,7 @@ use crate::ir::{
 };
 use crate::port::Command;
 
+use super::confirm::GUARD_MS;
 use super::toast::{ToastAction, Tone};
 use super::{AppState, Intent, Panel, Reaction};
 
@@ -27,6 +28,8 @@ pub struct UndoQuestion {
     pub is_applying: bool,
     /// Changes with every plan: what is drawn of one belongs to no other.
     pub revision: u64,
+    /// When a plan took the place of the one that was agreed to: the second half of a double click is no yes to it.
+    pub replaced_at: Option<UnixMs>,
 }
 
 /// The history of a session's changes.
@@ -72,11 +75,12 @@ impl AppState {
             shows_change_since: false,
             is_applying: false,
             revision,
+            replaced_at: None,
         });
         Command::PlanUndo { scope, direction }.into()
     }
 
-    pub(super) fn undo_planned(&mut self, plan: UndoPlan) -> Reaction {
+    pub(super) fn undo_planned(&mut self, plan: UndoPlan, now: UnixMs) -> Reaction {
         let revision = self.take_number();
         // Another front end may have asked too.
         let Some(question) =
@@ -92,6 +96,7 @@ impl AppState {
         question.shown_step = conflict.unwrap_or(0);
         question.shows_change_since = conflict.is_some();
         question.is_applying = false;
+        question.replaced_at = plan.is_changed.then_some(now);
         question.plan = Some(plan);
         question.revision = revision;
         Reaction::none()
@@ -113,9 +118,12 @@ impl AppState {
         Reaction::none()
     }
 
-    pub(super) fn confirm_undo(&mut self) -> Reaction {
-        let Some(question) = self.undo.as_mut().filter(|question| !question.is_applying && question.does_anything())
-        else {
+    pub(super) fn confirm_undo(&mut self, now: UnixMs) -> Reaction {
+        let is_open = |question: &UndoQuestion| {
+            let is_seen = question.replaced_at.is_none_or(|at| now.0.saturating_sub(at.0) >= GUARD_MS);
+            is_seen && !question.is_applying && question.does_anything()
+        };
+        let Some(question) = self.undo.as_mut().filter(|question| is_open(question)) else {
             return Reaction::none();
         };
         let Some(plan) = &question.plan else { return Reaction::none() };

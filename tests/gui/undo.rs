@@ -149,6 +149,28 @@ fn a_file_that_moved_on_needs_a_choice() {
 }
 
 #[test]
+fn the_second_half_of_a_double_click_is_no_yes_to_the_plan_that_took_the_first_ones_place() {
+    let mut stage = changed();
+    press(&mut stage, "Undo");
+    stage.tell(Event::UndoPlanned(Box::new(plan(UndoAction::Restore))));
+    stage.settle();
+    stage.commands();
+    let go = |stage: &mut Stage| {
+        stage.harness.get_all_by_label("Undo").last().unwrap().click();
+        stage.settle();
+        stage.sent().len()
+    };
+    assert_eq!(go(&mut stage), 1);
+    let anew = UndoPlan { hash: "another".to_owned(), is_changed: true, ..plan(UndoAction::Restore) };
+    stage.tell(Event::UndoPlanned(Box::new(anew)));
+    stage.settle();
+    assert_eq!(go(&mut stage), 0);
+    stage.pass(600);
+    stage.settle();
+    assert_eq!(go(&mut stage), 1);
+}
+
+#[test]
 fn escape_leaves_everything_as_it_is() {
     let mut stage = changed();
     press(&mut stage, "Undo");

@@ -41,7 +41,10 @@ pub(super) struct Cleared {
 
 impl Approval {
     fn covers(&self, call: &CallId, plan: &Plan, now: UnixMs) -> bool {
-        self.call == *call && self.plan_hash == plan.hash_with(self.network) && now.since(self.at) <= FRESH_MS
+        self.call == *call
+            && self.plan_hash == plan.hash_with(self.network)
+            && self.at <= now
+            && now.since(self.at) <= FRESH_MS
     }
 }
 
