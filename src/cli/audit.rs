@@ -31,12 +31,13 @@ pub(super) fn read(args: &AuditArgs, archive: Option<&Archive>, console: &mut Co
     let mut rows = archive.audit(&filter, wanted).map_err(|error| error.message)?;
     rows.reverse();
     if args.csv {
-        console.data(AuditFormat::Csv.head().trim_end());
+        console.row(AuditFormat::Csv.head().trim_end());
     }
     for row in &rows {
-        if args.csv || args.json {
-            let format = if args.csv { AuditFormat::Csv } else { AuditFormat::JsonLines };
-            console.data(format.line(row).trim_end_matches(['\r', '\n']));
+        if args.csv {
+            console.row(AuditFormat::Csv.line(row).trim_end_matches(['\r', '\n']));
+        } else if args.json {
+            console.data(AuditFormat::JsonLines.line(row).trim_end());
         } else {
             let line = line(row);
             console.line(&line);

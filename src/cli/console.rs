@@ -156,10 +156,14 @@ impl Console {
         self.raw(&policy::escape_controls(text));
     }
 
-    /// Prints data for a program: JSON, exactly as it is.
-    pub(super) fn data(&mut self, line: &str) {
-        let done = self.out.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.out.flush());
-        self.is_broken |= done.is_err();
+    /// Prints JSON for a program. A terminal may be where it goes, so what would command it stands as an escape of JSON.
+    pub(super) fn data(&mut self, json: &str) {
+        self.raw(&format!("{}\n", policy::escape_json(json)));
+    }
+
+    /// Prints a row of a table for a program, whole and as one line.
+    pub(super) fn row(&mut self, row: &str) {
+        self.raw(&format!("{}\n", policy::escape(row, false)));
     }
 
     /// Passes on what a tool's program prints, live: behind a bar, so that none of its lines is taken for one of Nod's.

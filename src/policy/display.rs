@@ -5,6 +5,7 @@
 //! to and what the bytes say nothing may hide, and a smuggler would hide exactly there.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
@@ -197,6 +198,28 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// JSON that means the same and holds nothing that commands a terminal, turns its direction or is drawn as nothing: such
+/// characters are `\\uXXXX` in its strings, as two halves above U+FFFF. JSON has none of them anywhere else.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    // Other controls are escapes in every string; outside of one they are the layout.
+    let is_raw = |c: char| c >= '\u{7F}' && is_hidden(c);
+    if !json.contains(is_raw) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_raw(c) {
+            for half in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                write!(escaped, "\\u{half:04x}").ok();
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 /// Whether a name holds a character that cannot be seen at all (odd spaces can be seen, if not told apart), a space at its
 /// end or beginning among them.
 pub(super) fn holds_unseen(name: &str) -> bool {
@@ -264,6 +287,7 @@ fn escape_char(c: char) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::Value;
 
     use super::*;
 
@@ -443,6 +467,25 @@ mod tests {
             prop_assert!(found.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
             prop_assert!(found.iter().all(|deception| text.get(deception.range.clone()).is_some()));
             }
+        }
+    }
+
+    #[test]
+    fn json_keeps_its_meaning_and_its_layout_and_shows_what_it_hides() {
+        let json = "{\n  \"a\": \"x\u{7F}\u{9B}\u{202E}\u{200B}\u{E0100} 中 \u{1F469}\"\n}";
+        let expected =
+            "{\n  \"a\": \"x\\u007f\\u009b\\u202e\\u200b\\udb40\\udd00 中 \u{1F469}\"\n}";
+        assert_eq!(escape_json(json), expected);
+        assert!(matches!(escape_json("{\"a\":\"中\\n\"}"), Cow::Borrowed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_changed_by_its_way_through_escaped_json(text in any::<String>()) {
+            let json = Value::String(text).to_string();
+            let escaped = escape_json(&json);
+            prop_assert!(!escaped.chars().any(is_hidden), "{escaped}");
+            prop_assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), serde_json::from_str::<Value>(&json).unwrap());
         }
     }
 }

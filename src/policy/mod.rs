@@ -30,7 +30,7 @@ pub use blocked::{FolderConcern, blocked_path, folder_concern};
 pub use command::{CommandJudgement, judge_command};
 pub use decide::{Decision, decide};
 pub use display::{
-    Deception, Segment, encode_host, escape, escape_address, escape_controls, escape_name, find_deceptive,
+    Deception, Segment, encode_host, escape, escape_address, escape_controls, escape_json, escape_name, find_deceptive,
     find_deceptive_name, segments, segments_name,
 };
 pub use facts::{CallFacts, Origin, PathPlace, Shown, TargetFacts, TargetKind};

@@ -116,3 +116,78 @@ fn an_imported_chat_has_a_title_of_one_line() {
     assert_eq!(listed.lines().count(), 2, "{listed}");
     assert!(listed.len() < 600, "{}", listed.len());
 }
+
+/// What a terminal obeys, turns its direction at, or draws as nothing: DEL, the C1 form of ESC [, a turn to the left, a space
+/// of no width, a mark beyond the first plane.
+const UNSEEN: &str = "\u{7F}\u{9B}31m\u{202E}\u{200B}\u{E0100}";
+
+/// Every line is JSON (or the whole is), nothing in it is raw, and what it means holds what was said. The control: the same
+/// values written without the guard hold it raw.
+fn assert_json(what: &str, output: &Output) {
+    let stdout = text(&output.stdout);
+    let is_raw = |text: &str| text.contains(['\u{7F}', '\u{9B}', '\u{202E}', '\u{200B}', '\u{E0100}']);
+    let values: Vec<Value> = match serde_json::from_str(&stdout) {
+        Ok(whole) => vec![whole],
+        Err(_) => stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+    };
+    let unguarded: String = values.iter().map(ToString::to_string).collect();
+    assert!(is_raw(&unguarded), "{what}, the control: {unguarded}");
+    assert!(!is_raw(&stdout), "{what}: {stdout:?}");
+    assert!(!is_raw(&text(&output.stderr)), "{what}: {:?}", text(&output.stderr));
+}
+
+#[test]
+fn json_on_a_terminal_commands_nothing_and_means_the_same() {
+    let bench = Bench::new();
+    let folder = bench.place.path();
+    let name = format!("name{UNSEEN}.md");
+    std::fs::write(folder.join(&name), "x").unwrap();
+    std::fs::write(folder.join("plain.txt"), format!("content{UNSEEN}\n")).unwrap();
+    let folder = folder.to_str().unwrap();
+    for (tool, args) in [
+        ("list_directory", json!({"path": "."})),
+        ("read_file", json!({"path": "plain.txt"})),
+        ("read_file", json!({"path": format!("missing{UNSEEN}.txt")})),
+        ("search_files", json!({"path": ".", "query": "content"})),
+    ] {
+        let words = ["tool", tool, &args.to_string(), "--folder", folder, "--approve", "reads"];
+        assert_json(&format!("{tool} {args}"), &bench.run(&words));
+    }
+    bench.server.answer(Reply::stream([
+        text_line(&format!("words{UNSEEN}")),
+        calls_line(&[
+            (&format!("tool{UNSEEN}"), json!({})),
+            ("write_file", json!({"path": "new.txt", "content": format!("written{UNSEEN}\n")})),
+        ]),
+        done_line("stop"),
+    ]));
+    bench.server.answer(Reply::error(404, &format!("error{UNSEEN}")));
+    let title = format!("title{UNSEEN}");
+    let output = bench.exec(&["--approve", "writes", "--json", &title]);
+    assert_json("exec", &output);
+    let listed = bench.run(&["sessions", "list", "--json"]);
+    assert_json("sessions list", &listed);
+    let listed = text(&listed.stdout);
+    let sessions: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_ours = |session: &&Value| session["title"].as_str().unwrap().starts_with("title");
+    let id = sessions.iter().find(is_ours).unwrap()["id"].as_str().unwrap().to_owned();
+    assert_json("sessions show", &bench.run(&["sessions", "show", &id, "--json"]));
+    assert_json("sessions search", &bench.run(&["sessions", "search", "words", "--json"]));
+    assert_json("sessions export", &bench.run(&["sessions", "export", &id, "--format", "json"]));
+    // The record holds the model's name for a tool as an escape.
+    for format in ["--json", "--csv"] {
+        let record = bench.run(&["audit", format]);
+        assert!(text(&record.stdout).contains("tool\\"), "{}", text(&record.stdout));
+        assert_harmless(&record);
+    }
+    let changes = text(&bench.run(&["undo", "list", "--json"]).stdout);
+    let change: Value = serde_json::from_str(changes.lines().next().unwrap()).unwrap();
+    assert_json("undo show", &bench.run(&["undo", "show", change["id"].as_str().unwrap(), "--json"]));
+    bench.server.route("/api/tags", Reply::json(200, &json!({"models": [{"name": format!("model{UNSEEN}")}]})));
+    assert_json("models", &bench.run(&["models", "--base-url", &bench.server.url(), "--json"]));
+    let prompt = json!(format!("prompt{UNSEEN}")).to_string();
+    let set = bench.run(&["config", "set", "models.system_prompt", &prompt]);
+    assert!(set.status.success(), "{}", text(&set.stderr));
+    assert_json("config list", &bench.run(&["config", "list", "--json"]));
+    assert_json("config get", &bench.run(&["config", "get", "models.system_prompt"]));
+}
