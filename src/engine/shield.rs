@@ -147,25 +147,53 @@ pub(super) async fn show(shared: &Shared, session: &crate::ir::SessionId) -> Res
     Ok(())
 }
 
-fn mask(known: Vec<MaskedSecret>, written: Vec<Written>) -> (Vec<(Message, MessageStatus)>, Vec<MaskedSecret>) {
+fn mask(known: Vec<MaskedSecret>, mut written: Vec<Written>) -> (Vec<(Message, MessageStatus)>, Vec<MaskedSecret>) {
     let mut masker = Masker::new(known);
-    let messages = written
-        .into_iter()
-        .map(|Written { id, mut message, status, is_known_elsewhere }| {
-            match message.role {
-                Role::Tool => result(&mut masker, &mut message),
-                Role::User => {
-                    if let Cow::Owned(masked) = attachments(&mut masker, &id, &message.content) {
-                        message.content = masked;
-                    }
+    for Written { id, message, is_known_elsewhere, .. } in &mut written {
+        match message.role {
+            Role::Tool => result(&mut masker, message),
+            Role::User => {
+                if let Cow::Owned(masked) = attachments(&message.content, |text| masker.text(id, text).into_owned()) {
+                    message.content = masked;
                 }
-                Role::System => message.content = masker.text(&id, &message.content).into_owned(),
-                Role::Assistant => answer(&mut masker, &id, &mut message, is_known_elsewhere),
             }
-            (message, status)
-        })
-        .collect();
-    (messages, masker.secrets())
+            Role::System => message.content = masker.text(id, &message.content).into_owned(),
+            Role::Assistant => answer(&mut masker, id, message, *is_known_elsewhere),
+        }
+    }
+    // A value may stand in the messages before the one that showed what it is.
+    if masker.knows_values() {
+        for Written { id, message, .. } in &mut written {
+            again(&mut masker, id, message);
+        }
+    }
+    (written.into_iter().map(|written| (written.message, written.status)).collect(), masker.secrets())
+}
+
+fn again(masker: &mut Masker, id: &str, message: &mut Message) {
+    if let Some(result) = &mut message.tool_result {
+        let place = result.tool_call_id.as_str().to_owned();
+        result.result = masker.again_in(&place, &result.result);
+        result.error = result.error.as_ref().map(|error| masker.again(&place, error).into_owned());
+        result.summary = gate::for_model(&result.result);
+    }
+    let masked = match message.role {
+        Role::User => attachments(&message.content, |text| masker.again(id, text).into_owned()),
+        Role::System | Role::Assistant => masker.again(id, &message.content),
+        Role::Tool => Cow::Borrowed(""),
+    };
+    if let Cow::Owned(masked) = masked {
+        message.content = masked;
+    }
+    if let Some(reasoning) = &mut message.reasoning_content {
+        *reasoning = masker.again(id, reasoning).into_owned();
+    }
+    for call in message.tool_calls.iter_mut().flatten() {
+        call.args = masker.again_in(call.id.as_str(), &call.args);
+        if let Some(raw) = &mut call.raw_args {
+            *raw = masker.again(id, raw).into_owned();
+        }
+    }
 }
 
 fn result(masker: &mut Masker, message: &mut Message) {
@@ -195,7 +223,7 @@ fn answer(masker: &mut Masker, id: &str, message: &mut Message, is_known_elsewhe
 }
 
 /// The person's words stay; the files below them, each in a fence, are masked.
-fn attachments<'text>(masker: &mut Masker, id: &str, text: &'text str) -> Cow<'text, str> {
+fn attachments(text: &str, mut mask: impl FnMut(&str) -> String) -> Cow<'_, str> {
     if !text.contains("```") {
         return Cow::Borrowed(text);
     }
@@ -213,7 +241,7 @@ fn attachments<'text>(masker: &mut Masker, id: &str, text: &'text str) -> Cow<'t
                 masked.push_str(line);
             }
             Some(open) if is_bare && ticks >= open => {
-                masked.push_str(&masker.text(id, &fenced));
+                masked.push_str(&mask(&fenced));
                 fenced.clear();
                 masked.push_str(line);
                 fence = None;
@@ -221,7 +249,7 @@ fn attachments<'text>(masker: &mut Masker, id: &str, text: &'text str) -> Cow<'t
             Some(_) => fenced.push_str(line),
         }
     }
-    masked.push_str(&masker.text(id, &fenced));
+    masked.push_str(&mask(&fenced));
     Cow::Owned(masked)
 }
 
@@ -236,7 +264,8 @@ mod tests {
         let mut masker = Masker::default();
         let mask = "⟦masked: API key #1⟧";
         let expected = format!("Is {key} mine?\n\na.env:\n````\n``` {mask}\n````\n\nb:\n```\nx={mask}");
-        assert_eq!(attachments(&mut masker, "msg", &text), expected);
-        assert_eq!(attachments(&mut masker, "msg", &key), key);
+        let mut mask = |text: &str| masker.text("msg", text).into_owned();
+        assert_eq!(attachments(&text, &mut mask), expected);
+        assert_eq!(attachments(&key, &mut mask), key);
     }
 }

@@ -473,8 +473,7 @@ mod tests {
     #[test]
     fn json_keeps_its_meaning_and_its_layout_and_shows_what_it_hides() {
         let json = "{\n  \"a\": \"x\u{7F}\u{9B}\u{202E}\u{200B}\u{E0100} 中 \u{1F469}\"\n}";
-        let expected =
-            "{\n  \"a\": \"x\\u007f\\u009b\\u202e\\u200b\\udb40\\udd00 中 \u{1F469}\"\n}";
+        let expected = "{\n  \"a\": \"x\\u007f\\u009b\\u202e\\u200b\\udb40\\udd00 中 \u{1F469}\"\n}";
         assert_eq!(escape_json(json), expected);
         assert!(matches!(escape_json("{\"a\":\"中\\n\"}"), Cow::Borrowed(_)));
     }

@@ -172,6 +172,35 @@ fn history_is_masked_when_a_chat_moves_from_a_local_model_to_a_remote_one() {
 }
 
 #[test]
+fn a_short_password_is_masked_wherever_a_local_model_or_a_result_repeats_it() {
+    let password = "Tr0ub4dor&3";
+    let server = OllamaServer::start();
+    // What shows it without its name comes first, what names it last.
+    server.answer(call("search_files", &json!({"path": ".", "query": "mysql"})));
+    server.answer(call("read_file", &json!({"path": "notes.txt"})));
+    server.answer(call("search_files", &json!({"path": ".", "query": password})));
+    server.answer(words(&format!("The database password is {password}. It runs on windows10.")));
+    server.answer(words("Good."));
+    let mut desk = desk(&server, false);
+    desk.write("run.sh", &format!("mysql -p{password} < dump.sql # as {password}\n"));
+    desk.write("notes.txt", &format!("password={password}\nsecret: windows10\n"));
+    desk.say("Read notes.txt");
+    desk.turn_end();
+    assert!(last_chat(&server).contains(password), "the control: a local model gets it");
+    desk.set("models.ollama_is_remote", true);
+    desk.say("Go on");
+    desk.turn_end();
+    let sent = last_chat(&server);
+    assert!(!sent.contains(password), "{sent}");
+    let mask = "⟦masked: password #1⟧";
+    assert!(sent.contains(&format!("The database password is {mask}. It runs on windows10.")), "{sent}");
+    assert!(sent.contains(&format!("mysql -p{mask} < dump.sql # as {mask}")), "{sent}");
+    let found = secrets(&desk);
+    let places = &found.iter().find(|secret| secret.id == nod::policy::secret_id(password)).unwrap().places;
+    assert!(desk.calls().iter().all(|call| places.contains(call.call.id.as_str())), "{places:?}");
+}
+
+#[test]
 fn listings_searches_errors_and_attached_files_are_masked_too() {
     let server = OllamaServer::start();
     let name = format!("backup-{}.txt", planted());

@@ -94,14 +94,7 @@ impl Masker {
 
     /// Known values in every text of a JSON value.
     pub fn known_in(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.known(text).into_owned()),
-            Value::Array(items) => Value::Array(items.iter().map(|item| self.known_in(item)).collect()),
-            Value::Object(fields) => {
-                Value::Object(fields.iter().map(|(name, field)| (name.clone(), self.known_in(field))).collect())
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        }
+        map_texts(value, &mut |text| self.known(text).into_owned())
     }
 
     fn walk(&mut self, place: &str, name: Option<&str>, value: &Value, within: &mut Within) -> Value {
@@ -187,6 +180,21 @@ impl Masker {
         Cow::Owned(self.known_at(place, &masked).into_owned())
     }
 
+    /// Whether there are values that are looked for everywhere.
+    pub fn knows_values(&self) -> bool {
+        !self.values.is_empty()
+    }
+
+    /// A text that was masked before the last values were met: those are masked in it too, and its place is noted.
+    pub fn again<'text>(&mut self, place: &str, text: &'text str) -> Cow<'text, str> {
+        self.known_at(place, text)
+    }
+
+    /// The same for every text of a JSON value.
+    pub fn again_in(&mut self, place: &str, value: &Value) -> Value {
+        map_texts(value, &mut |text| self.known_at(place, text).into_owned())
+    }
+
     /// Known values, with the place noted.
     fn known_at<'text>(&mut self, place: &str, text: &'text str) -> Cow<'text, str> {
         let here: Vec<String> =
@@ -202,7 +210,7 @@ impl Masker {
     fn meet(&mut self, place: &str, value: &str, kind: SecretKind) -> &MaskedSecret {
         let id = secret_id(value);
         let lines = (kind == SecretKind::PrivateKey).then(|| block::own_lines(value)).into_iter().flatten();
-        let own: Vec<&str> = [value].into_iter().filter(|value| is_recognisable(value)).chain(lines).collect();
+        let own: Vec<&str> = [value].into_iter().filter(|value| is_recognisable(value, kind)).chain(lines).collect();
         let count = self.values.len();
         for own in own {
             if !self.values.iter().any(|(known, _)| known == own) {
@@ -229,6 +237,18 @@ impl Masker {
         });
         secret.places.insert(place.to_owned());
         secret
+    }
+}
+
+/// The value with every text in it, names of fields too, as `map` gives it.
+fn map_texts(value: &Value, map: &mut impl FnMut(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(map(text)),
+        Value::Array(items) => Value::Array(items.iter().map(|item| map_texts(item, map)).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, field)| (map(name), map_texts(field, map))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
@@ -259,9 +279,11 @@ fn placeholder(secret: &MaskedSecret) -> String {
     format!("⟦masked: {} #{}⟧", secret.kind.words(), secret.number)
 }
 
-/// Whether a value is so much its own that it is no other word by chance.
-fn is_recognisable(value: &str) -> bool {
-    value.len() >= 12 && random::is_random(value)
+/// Whether a value is so much its own that it is no other word by chance. A password may be short, and is known by its name
+/// only where it was met: it is looked for everywhere unless it could stand in any text.
+fn is_recognisable(value: &str, kind: SecretKind) -> bool {
+    let is_own = kind == SecretKind::Password && !random::is_ordinary(value);
+    (value.len() >= 12 || is_own) && random::is_random(value)
 }
 
 /// The end of a value, for the person to know it by: only of long ones, and of no key block, whose end is the same in all.

@@ -45,6 +45,19 @@ pub(super) fn is_random(text: &str) -> bool {
     text.len() >= 8 && count >= 2 && is_mixed && entropy(text) >= 2.7 && !is_placeholder(text) && !is_path(text)
 }
 
+/// Whether a text of several kinds of signs could stand in any other text by chance: a date, a version, an address in
+/// figures, words with a number of at most two figures behind them (`windows10`, `utf8-text`).
+pub(super) fn is_ordinary(text: &str) -> bool {
+    let is_joint = |c: char| matches!(c, '.' | '-' | '_' | '/' | ':');
+    text.split(is_joint).all(|part| {
+        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let small = word.strip_prefix(|first: char| first.is_ascii_uppercase()).unwrap_or(word);
+        let is_word = small.bytes().all(|byte| byte.is_ascii_lowercase());
+        word.is_empty()
+            || ((is_word || word.bytes().all(|byte| byte.is_ascii_uppercase())) && part.len() <= word.len() + 2)
+    })
+}
+
 /// `some.name-of_words`: letters in groups.
 fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'-' | b'_' | b'/' | b':'))

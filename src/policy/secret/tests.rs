@@ -263,6 +263,33 @@ fn what_repeats_a_found_value_in_other_words_is_masked_too() {
 }
 
 #[test]
+fn a_short_password_that_was_met_by_its_name_is_known_everywhere() {
+    for password in ["Tr0ub4dor&3", "Xy12!abc", "p4ssw0rd", "hunter2024", "Kx9-mQ2z"] {
+        let prose = format!("The password is {password}, so mysql -p{password} will do.");
+        let mut masker = Masker::default();
+        assert_eq!(masker.text("before", &prose), prose, "nothing is known yet");
+        masker.text("call", &format!("password={password}"));
+        let expected = "The password is ⟦masked: password #1⟧, so mysql -p⟦masked: password #1⟧ will do.";
+        assert_eq!(masker.known(&prose), expected);
+        assert_eq!(masker.again("before", &prose), expected);
+        let secrets = masker.secrets();
+        assert_eq!(secrets[0].places, ["before".to_owned(), "call".to_owned()].into());
+    }
+}
+
+#[test]
+fn a_word_that_stands_in_any_text_is_masked_only_where_its_name_stands() {
+    for word in
+        ["windows10", "Windows10", "version-2", "2025-11-30", "10.0.12.34", "v1.2.3-rc4", "utf8_text", "section_4"]
+    {
+        let mut masker = Masker::default();
+        masker.text("call", &format!("password={word}"));
+        let prose = format!("It runs on {word} since then.");
+        assert_eq!(masker.known(&prose), prose);
+    }
+}
+
+#[test]
 fn a_key_over_several_texts_in_a_row_is_masked_line_by_line() {
     let block = key_block("OPENSSH PRIVATE KEY", 6);
     let matches: Vec<Value> =
