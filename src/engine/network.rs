@@ -38,6 +38,11 @@ impl SessionTraffic {
         self.is_local_only.store(is_local_only, Ordering::SeqCst);
     }
 
+    /// Whether the padlock is closed now.
+    pub(super) fn is_local_only(&self) -> bool {
+        self.is_local_only.load(Ordering::SeqCst)
+    }
+
     /// The last request with a body, until the engine ends.
     pub(super) fn last_request(&self) -> Option<SentRequest> {
         self.last_request.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -83,7 +88,7 @@ impl SessionTraffic {
 
 impl Traffic for SessionTraffic {
     fn admits(&self, host: &str, reach: Reach) -> bool {
-        let is_admitted = reach == Reach::Loopback || !self.is_local_only.load(Ordering::SeqCst);
+        let is_admitted = reach == Reach::Loopback || !self.is_local_only();
         self.note(host, |contact| if is_admitted { contact.requests += 1 } else { contact.refused += 1 });
         is_admitted
     }

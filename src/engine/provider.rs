@@ -205,8 +205,13 @@ fn is_remote(record: &ProviderRecord, preset: &Preset, settings: &Settings) -> O
 
 /// Scheme, host and port of a provider; `None` where it has none.
 pub(super) fn origin_of(id: &str, settings: &Settings) -> Option<String> {
+    origin_at(id, Place::default(), settings)
+}
+
+/// The same of a provider that may be asked at another address.
+pub(super) fn origin_at(id: &str, place: Place<'_>, settings: &Settings) -> Option<String> {
     let (record, preset) = look_up(id, settings).ok()?;
-    let url = base_url(&record, preset, settings);
+    let url = place.base_url.map_or_else(|| base_url(&record, preset, settings), str::to_owned);
     (preset.kind != ProviderKind::Guide).then(|| address(preset.kind, &url).ok()).flatten().map(|found| found.origin())
 }
 

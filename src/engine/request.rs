@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::agent::{PromptParts, estimate_request, history_for_model, system_prompt};
 use crate::ir::{
-    Constraints, Error, ErrorCode, GenerationParams, ModelInfo, Request, RequestId, RequestMeta, Session, Support,
-    ToolDef,
+    AnswerMeta, Constraints, Error, ErrorCode, GenerationParams, MessageRecord, ModelInfo, Request, RequestId,
+    RequestMeta, Session, Support, ToolDef,
 };
 use crate::port::{Event, Fallback, Settings, TurnOptions};
 
 use super::fault::Fault;
-use super::provider::Place;
+use super::provider::{Place, origin_at};
 use super::round::Answerer;
 use super::shared::Shared;
 use super::shield::{self, Outgoing};
@@ -47,16 +47,16 @@ pub(super) async fn prepare(
         Err(error) => return Ok(Err(error)),
     };
     answerer.info = shared.models.info(&answerer).await;
-    let branch = shared.store.branch(&session.id).await?;
+    let mut branch = shared.store.branch(&session.id).await?;
     let language = shared.language();
     let mut fallback = fallback(shared, options, &settings).await;
     // What looks local is asked whether it is; what is elsewhere for certain hears nothing before it is needed.
     if let Some(fallback) = fallback.as_mut().filter(|fallback| !fallback.is_elsewhere()) {
         fallback.info = shared.models.info(fallback).await;
     }
-    let elsewhere = [Some(&answerer), fallback.as_ref()].into_iter().flatten();
-    let elsewhere: Vec<&str> =
-        elsewhere.filter(|answerer| answerer.is_elsewhere()).map(|answerer| answerer.provider.provider_id()).collect();
+    let answerers: Vec<&Answerer> = [Some(&answerer), fallback.as_ref()].into_iter().flatten().collect();
+    keep_to_its_place(&mut branch, &answerers);
+    let elsewhere: Vec<&Answerer> = answerers.into_iter().filter(|answerer| answerer.is_elsewhere()).collect();
     let masked = if elsewhere.is_empty() {
         None
     } else {
@@ -83,7 +83,7 @@ pub(super) async fn prepare(
         params: params(&session, &settings, options),
         constraints: Some(Constraints { allowed_tools: options.tools.clone(), ..Constraints::default() }),
     };
-    let request = Outgoing::new(request, masked, session.is_local_only);
+    let request = Outgoing::new(request, masked, transcript.traffic().await);
     let measured = match request.to(&answerer) {
         Ok(request) => estimate_request(&request),
         Err(error) => return Ok(Err(error)),
@@ -95,6 +95,23 @@ pub(super) async fn prepare(
     };
     shared.publish(measured).await;
     Ok(Ok(Prepared { request, answerer, fallback }))
+}
+
+/// What a server wants back as it came goes back there alone: to another address it would bring along, unread and unmasked,
+/// what was said to the first. An adapter tells its own by the provider's name, so all of that name must be there.
+fn keep_to_its_place(branch: &mut [MessageRecord], answerers: &[&Answerer]) {
+    for record in branch {
+        let is_known = |answer: &AnswerMeta| {
+            let mut named = answerers.iter().filter(|answerer| answerer.provider.provider_id() == answer.provider);
+            named.all(|answerer| answerer.has_given(answer))
+        };
+        if let Some(state) = &mut record.message.provider_state
+            && !record.answer.as_ref().is_some_and(is_known)
+        {
+            // Nothing is not the same: without any state a model could take the thoughts for its own.
+            *state = serde_json::Value::Null;
+        }
+    }
 }
 
 /// The tools that a model may be told of.
@@ -123,7 +140,8 @@ async fn answerer(
         return Err(Error::new(ErrorCode::ModelNotFound, "No model is chosen for this chat. Choose one first."));
     }
     let base_url = place.base_url.unwrap_or_default().to_owned();
-    Ok(Answerer { provider, model: model.to_owned(), base_url, info: None })
+    let origin = origin_at(provider.provider_id(), place, settings).unwrap_or_default();
+    Ok(Answerer { provider, model: model.to_owned(), base_url, origin, info: None })
 }
 
 async fn fallback(shared: &Shared, options: &TurnOptions, settings: &Settings) -> Option<Answerer> {

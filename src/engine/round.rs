@@ -10,8 +10,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::{Input, RoundEnd};
 use crate::ir::{
-    Accumulator, AnswerMeta, Error, ErrorCode, FinishReason, Message, MessageRecord, ModelInfo, Request, RequestId,
-    Response, Role, State, StreamBody, StreamEvent, StreamSequencer, TokenUsage, ToolCall, UnixMs,
+    Accumulator, AnswerMeta, AnswerPlace, Error, ErrorCode, FinishReason, Message, MessageRecord, ModelInfo, Request,
+    RequestId, Response, Role, State, StreamBody, StreamEvent, StreamSequencer, TokenUsage, ToolCall, UnixMs,
 };
 use crate::port::Event;
 use crate::provider::Provider;
@@ -41,6 +41,8 @@ pub(super) struct Answerer {
     pub(super) model: String,
     /// Its address, where it is not the settings' own; else empty.
     pub(super) base_url: String,
+    /// Scheme, host and port of its address; empty where it has none.
+    pub(super) origin: String,
     /// What is known of the model, where it was asked for.
     pub(super) info: Option<ModelInfo>,
 }
@@ -170,6 +172,7 @@ impl Round {
             finish_reason,
             is_thought_alone: response.is_some_and(Response::is_thought_alone),
             left_out: self.left_out,
+            place: Some(answerer.place()),
         }
     }
 
@@ -372,6 +375,16 @@ impl Round {
 }
 
 impl Answerer {
+    /// Where it answers.
+    pub(super) fn place(&self) -> AnswerPlace {
+        AnswerPlace { origin: self.origin.clone(), is_elsewhere: self.is_elsewhere() }
+    }
+
+    /// Whether it gave this answer there where it is asked now: it knows that answer's words.
+    pub(super) fn has_given(&self, answer: &AnswerMeta) -> bool {
+        answer.provider == self.provider.provider_id() && answer.place.as_ref() == Some(&self.place())
+    }
+
     /// Whether what it is sent leaves this machine.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.provider.is_remote(&self.model) || self.info.as_ref().is_some_and(|info| info.is_elsewhere)

@@ -4,6 +4,7 @@
 //! person typed is sent as it stands. A result is masked whole and cut afterwards, so that no border leaves half a key.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::agent::{PromptLanguage, estimate_message, estimate_request, shorten};
 use crate::ir::{Error, ErrorCode, Message, MessageRecord, MessageStatus, Request, Role};
@@ -13,6 +14,7 @@ use crate::port::Event;
 use super::ability;
 use super::fault::Fault;
 use super::gate;
+use super::network::SessionTraffic;
 use super::round::Answerer;
 use super::shared::Shared;
 
@@ -23,14 +25,14 @@ pub(super) struct Outgoing {
     plain: Request,
     /// With secrets masked; there when somebody who may answer is elsewhere.
     masked: Option<Request>,
-    /// Whether the session's padlock is closed.
-    is_local_only: bool,
+    /// The session's padlock as it is at each try, not as it was at the first.
+    traffic: Arc<SessionTraffic>,
 }
 
 impl Outgoing {
-    pub(super) fn new(plain: Request, masked: Option<Vec<Message>>, is_local_only: bool) -> Self {
+    pub(super) fn new(plain: Request, masked: Option<Vec<Message>>, traffic: Arc<SessionTraffic>) -> Self {
         let masked = masked.map(|messages| Request { messages, ..plain.clone() });
-        Self { plain, masked, is_local_only }
+        Self { plain, masked, traffic }
     }
 
     /// The round that it belongs to.
@@ -53,7 +55,7 @@ impl Outgoing {
         if !answerer.is_elsewhere() {
             return Ok(&self.plain);
         }
-        if self.is_local_only {
+        if self.traffic.is_local_only() {
             let words = "Nothing was sent: this chat may reach this machine only, and the model runs elsewhere. Open its \
                          padlock, or choose a local model.";
             let locked = Error { provider_code: Some("locked".into()), ..Error::new(ErrorCode::NetworkError, words) };
@@ -92,11 +94,12 @@ struct Written {
     id: String,
     message: Message,
     status: MessageStatus,
-    /// Whether the only one who may get it wrote it: it knows its own words.
+    /// Whether the only one who may get it wrote it, elsewhere and at the address where it is now: it knows its own words.
     is_known_elsewhere: bool,
 }
 
-/// The messages of a branch with their secrets masked, for the providers of these ids. What is found is kept and reported,
+/// The messages of a branch with their secrets masked, for those who may answer elsewhere. What is found is kept and
+/// reported,
 /// so that cards can show it.
 ///
 /// # Errors
@@ -105,7 +108,7 @@ pub(super) async fn masked(
     shared: &Shared,
     session: &crate::ir::SessionId,
     branch: Vec<MessageRecord>,
-    elsewhere: &[&str],
+    elsewhere: &[&Answerer],
 ) -> Result<Vec<(Message, MessageStatus)>, Fault> {
     let written: Vec<Written> = branch
         .into_iter()
@@ -113,8 +116,10 @@ pub(super) async fn masked(
             id: record.id.0,
             message: record.message,
             status: record.status,
-            is_known_elsewhere: elsewhere.len() == 1
-                && record.answer.is_some_and(|answer| elsewhere.contains(&answer.provider.as_str())),
+            is_known_elsewhere: match elsewhere {
+                [only] => record.answer.is_some_and(|answer| only.has_given(&answer)),
+                [] | [_, _, ..] => false,
+            },
         })
         .collect();
     let known = shared.store.secrets(session).await?;

@@ -48,7 +48,9 @@ pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{Cost, ModelInfo, Pricing, Support};
 pub use preview::{ChangeNote, CommandPreview, DiffLine, DiffTag, Preview, TreeEntry, Unshown};
 pub use provider::{KeyPlace, NoProxy, ProviderRecord, Proxy};
-pub use record::{AnswerMeta, CallRecord, CallStatus, Decider, Grounds, MessageRecord, MessageStatus, Verdict};
+pub use record::{
+    AnswerMeta, AnswerPlace, CallRecord, CallStatus, Decider, Grounds, MessageRecord, MessageStatus, Verdict,
+};
 pub use request::{Constraints, GenerationParams, Request, RequestMeta, SystemPrompt, ThinkingEffort};
 pub use response::{FinishReason, PerfStats, Response, ResponseMeta, Thinking, ThinkingStatus, TokenUsage};
 pub use session::{ConfirmMode, Session, ThinkingLevel};

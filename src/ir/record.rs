@@ -94,6 +94,19 @@ pub struct AnswerMeta {
     /// calls were cut alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<usize>,
+    /// Where it was answered; `None` where that is not known, as with what came from a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<AnswerPlace>,
+}
+
+/// Where an answer came from. Only who is there again is known to have its words already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerPlace {
+    /// Scheme, host and port that were asked; empty where there is none.
+    pub origin: String,
+    /// Whether the model ran on another machine.
+    pub is_elsewhere: bool,
 }
 
 /// One row of the ledger: a call and all that is known of it.

@@ -208,6 +208,7 @@ mod tests {
             cost: None,
             is_thought_alone: false,
             left_out: None,
+            place: None,
         });
         store.append_message(&answer).await.unwrap();
         let mut done = call("s", "c", Some("a"), CallStatus::Succeeded);

@@ -141,6 +141,7 @@ fn meta(model: &str) -> AnswerMeta {
         cost: None,
         is_thought_alone: false,
         left_out: None,
+        place: None,
     }
 }
 

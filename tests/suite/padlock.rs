@@ -2,11 +2,11 @@
 
 use base64::Engine as _;
 use nod::ir::Contact;
-use nod::port::{Command, Event, ImageFault, ModelsState, TurnEnd};
+use nod::port::{Command, Event, Fallback, ImageFault, ModelsState, TurnEnd, TurnOptions};
 use serde_json::json;
 
 use crate::support::desk::{Desk, Setup};
-use crate::support::ollama::{OllamaServer, Reply, done_line, text_line};
+use crate::support::ollama::{Gate, OllamaServer, Piece, Reply, done_line, text_line};
 
 fn yes() -> Reply {
     Reply::stream([text_line("Yes."), done_line("stop")])
@@ -46,6 +46,32 @@ fn a_locked_chat_sends_nothing_to_a_model_elsewhere_and_says_so() {
     lock(&mut desk, false);
     assert_eq!(said(&mut desk).content, "Yes.");
     assert_eq!(server.chats().len(), 1);
+}
+
+#[test]
+fn a_padlock_that_is_closed_while_a_round_runs_holds_back_its_next_try_and_its_fallback() {
+    // A model that answers through this machine: by its address alone it would be let through.
+    let cloud = "large:120b-cloud";
+    for (first, is_closed) in [(cloud, true), (cloud, false), ("qwen3:8b", true), ("qwen3:8b", false)] {
+        let (server, gate) = (OllamaServer::start(), Gate::new());
+        let busy = Piece::Bytes(br#"{"error":"busy"}"#.to_vec());
+        let (status, wait) = if first == cloud { (503, "1") } else { (404, "0") };
+        let refusal = Reply::pieces([Piece::Gate(gate.clone()), busy]).with_status(status);
+        server.answer(refusal.with_header("retry-after-ms", wait));
+        server.answer(yes());
+        let mut desk = Desk::with(Setup { model: ("ollama", first), ..Setup::ollama(&server.url()) });
+        desk.send(Command::OpenSession(desk.session.clone()));
+        let session = Box::new(desk.opened());
+        let fallback = Fallback { provider: "ollama".into(), model: cloud.into(), base_url: None };
+        let options = TurnOptions { fallback: (first != cloud).then_some(fallback), ..TurnOptions::default() };
+        desk.send(Command::RunTurn { session, text: "Hello".into(), images: Vec::new(), options });
+        gate.wait_until_reached();
+        lock(&mut desk, is_closed);
+        gate.open();
+        let end = desk.turn_end();
+        assert_eq!(server.chats().len(), if is_closed { 1 } else { 2 }, "{first}, closed: {is_closed}: {end:?}");
+        assert_eq!(end.content, if is_closed { "" } else { "Yes." });
+    }
 }
 
 #[test]

@@ -123,3 +123,23 @@ fn a_fallback_goes_on_inside_the_tool_loop_that_another_model_began() {
     // A loop that it did not begin with signed thinking is gone on with without.
     assert_eq!(chat["thinking"], Value::Null);
 }
+
+#[test]
+fn what_a_server_wants_back_as_it_came_does_not_go_to_another_address_of_the_same_provider() {
+    let thinks = || thinks_and_calls("Once more.", "list_directory", &json!({"path": "."}));
+    let (first, other) = (OllamaServer::start(), OllamaServer::start());
+    for answer in [thinks(), says("Nothing."), thinks(), Reply::error(401, "unauthorized")] {
+        first.answer(answer);
+    }
+    other.answer(says("Nothing there."));
+    let who = ("anthropic", "claude-sonnet-4-5");
+    let mut desk = Desk::with(Setup::ollama(&first.url()));
+    turn(&mut desk, who, &first, TurnOptions::default());
+    assert!(first.last_chat().unwrap().to_string().contains("c2lnbmVk"), "the control: it goes back there");
+    let fallback = Fallback { provider: who.0.into(), model: who.1.into(), base_url: Some(other.url()) };
+    let end = turn(&mut desk, who, &first, TurnOptions { fallback: Some(fallback), ..TurnOptions::default() });
+    assert_eq!(end.content, "Nothing there.");
+    let chat = other.last_chat().unwrap();
+    assert_eq!(validity::anthropic(&chat), validity::Faults::new(), "{chat:#}");
+    assert!(!chat.to_string().contains("c2lnbmVk"), "{chat:#}");
+}

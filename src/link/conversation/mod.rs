@@ -247,6 +247,7 @@ fn answer_meta(used: &Usage, latency_ms: u64, first_token_ms: Option<u64>) -> An
         cost: None,
         is_thought_alone: false,
         left_out: None,
+        place: None,
     }
 }
 
