@@ -1,5 +1,6 @@
 //! What a model cannot do is not asked of it: images, calls, thinking. A new image is refused with a clear word, because the
-//! question is about it; older ones become a word. Decides nothing else.
+//! question is about it; older ones become a word. An image that is only an address is a word for every model: nobody here
+//! chose to have it fetched, by this computer or by a server. Decides nothing else.
 
 use crate::ir::{Error, ErrorCode, Message, ModelInfo, Request, Role, Support};
 
@@ -8,6 +9,7 @@ use crate::ir::{Error, ErrorCode, Message, ModelInfo, Request, Role, Support};
 /// # Errors
 /// When it cannot see, and the person's newest message has an image.
 pub(super) fn suit(request: &mut Request, info: Option<&ModelInfo>, model: &str) -> Result<(), Error> {
+    leave_out_addresses(&mut request.messages);
     let Some(info) = info else { return Ok(()) };
     if info.supports_images == Support::No {
         refuse_newest(&request.messages, model)?;
@@ -35,14 +37,33 @@ fn refuse_newest(messages: &[Message], model: &str) -> Result<(), Error> {
     Err(error)
 }
 
+/// Puts a word where an image is not here itself.
+fn leave_out_addresses(messages: &mut [Message]) {
+    for message in messages {
+        let Some(images) = &mut message.images else { continue };
+        let all = images.len();
+        images.retain(|image| image.url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")));
+        for _ in images.len()..all {
+            append(&mut message.content, "[An image was named here by its address. It was not fetched.]");
+        }
+        if message.images.as_ref().is_some_and(Vec::is_empty) {
+            message.images = None;
+        }
+    }
+}
+
+fn append(content: &mut String, words: &str) {
+    if !content.is_empty() {
+        content.push('\n');
+    }
+    content.push_str(words);
+}
+
 /// Puts a word where an image was.
 fn leave_out(messages: &mut [Message]) {
     for message in messages {
         if message.images.take().is_some_and(|images| !images.is_empty()) {
-            if !message.content.is_empty() {
-                message.content.push('\n');
-            }
-            message.content.push_str("[An image was attached here. You cannot see it.]");
+            append(&mut message.content, "[An image was attached here. You cannot see it.]");
         }
     }
 }
@@ -70,5 +91,20 @@ mod tests {
         let note = "[An image was attached here. You cannot see it.]";
         let text = |words: &str| Message::text(Role::User, words, UnixMs(0));
         assert_eq!(messages, [text(&format!("look\n{note}")), text(note), plain]);
+    }
+
+    #[test]
+    fn an_image_by_address_is_a_word_and_one_that_is_here_stays() {
+        let url = |url: &str| Image { url: url.into(), detail: None };
+        let here = url("data:image/png;base64,AA");
+        let mut messages = [with_image("look"), with_image("")];
+        messages[0].images = Some(vec![url("https://example.com/a.png"), here.clone(), url("http://[::1]/b")]);
+        messages[1].images = Some(vec![url("file:///projects/a.png")]);
+        leave_out_addresses(&mut messages);
+        let note = "[An image was named here by its address. It was not fetched.]";
+        let text = |words: &str| Message::text(Role::User, words, UnixMs(0));
+        let mut first = text(&format!("look\n{note}\n{note}"));
+        first.images = Some(vec![here]);
+        assert_eq!(messages, [first, text(note)]);
     }
 }

@@ -5,8 +5,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::ir::{MessageId, MessageRecord, Role, Session, SessionId};
-use crate::port::{Event, Settings};
+use crate::ir::{Image, MessageId, MessageRecord, Role, Session, SessionId};
+use crate::policy::one_line;
+use crate::port::{Event, Settings, picture};
 use crate::store::SessionExport;
 
 use super::fault::Fault;
@@ -15,6 +16,8 @@ use super::shared::Shared;
 
 /// Longer files are no exports of Nod, in bytes.
 const LONGEST: u64 = 1 << 30;
+/// Characters of an address that is kept as words.
+const LONGEST_ADDRESS: usize = 2_000;
 
 /// Writes a session where the person wants it, by the path's extension.
 pub(super) async fn export(shared: &Shared, session: SessionId, path: PathBuf) -> Result<(), Fault> {
@@ -42,6 +45,7 @@ pub(super) async fn import(shared: &Shared, path: PathBuf) -> Result<SessionId, 
     };
     export.session = harmless(export.session, &shared.settings());
     export.session.title = title_line(&export.session.title);
+    export.messages.iter_mut().for_each(unproven);
     Ok(shared.store.import(export).await?.id)
 }
 
@@ -49,6 +53,37 @@ pub(super) async fn import(shared: &Shared, path: PathBuf) -> Result<SessionId, 
 /// person's own mode for new chats, no system prompt. Allow rules and lifted names are never part of an export.
 fn harmless(session: Session, settings: &Settings) -> Session {
     Session { folders: Vec::new(), mode: settings.safety.mode, system_prompt: None, ..session }
+}
+
+/// A message without what a file could bring along to make this computer fetch something, or to have words taken for known
+/// elsewhere: images by address become the address in words, and where an answer was given is not known.
+fn unproven(record: &mut MessageRecord) {
+    if let Some(answer) = &mut record.answer {
+        answer.place = None;
+    }
+    let Some(images) = &mut record.message.images else { return };
+    let content = &mut record.message.content;
+    images.retain(|image| {
+        let is_whole = is_whole(image);
+        if !is_whole {
+            if !content.is_empty() {
+                content.push('\n');
+            }
+            content.push_str(&one_line(&image.url, LONGEST_ADDRESS));
+        }
+        is_whole
+    });
+    if images.is_empty() {
+        record.message.images = None;
+    }
+}
+
+/// Whether an image is in the file itself, of a kind and a size that could have been attached here.
+fn is_whole(image: &Image) -> bool {
+    let data = image.url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
+    data.is_some_and(|(kind, data)| {
+        matches!(kind, "png" | "jpeg" | "gif" | "webp") && data.len() <= picture::MOST_BYTES.div_ceil(3) * 4
+    })
 }
 
 fn file_fault(key: &'static str, path: &Path, detail: &str) -> Fault {

@@ -9,9 +9,7 @@ use url::Url;
 
 use crate::ir::SessionId;
 use crate::port::{Event, ImageFault, Settings};
-use crate::provider::http::{
-    Address, Http, HttpError, HttpProblem, Network, Reach, Redirects, TimeLimits, on_behalf_of,
-};
+use crate::provider::http::{Address, Http, HttpError, HttpProblem, Network, Reach, TimeLimits, on_behalf_of};
 
 use super::network::SessionTraffic;
 use super::shared::Shared;
@@ -39,7 +37,7 @@ async fn fetch(settings: &Settings, url: &str) -> Result<String, ImageFault> {
         Reach::Lan => return Err(ImageFault::Refused),
     };
     // The person saw this address: another host would be one that they did not see.
-    let http = Http::through(&network, &address, Redirects::SameOrigin).map_err(fault)?;
+    let http = Http::through(&network, &address).map_err(fault)?;
     let reply = http.get("", limits).await.map_err(fault)?;
     if !reply.is_success() {
         return Err(ImageFault::Unreachable);

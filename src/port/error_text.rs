@@ -28,7 +28,6 @@ const BY_PROVIDER_CODE: &[(&str, &str)] = &[
     ("content_filter", "error-content-filtered"),
     ("content_policy", "error-content-filtered"),
     ("garbage", "error-garbage"),
-    ("image_unavailable", "error-image-unavailable"),
     ("no_such_model", "error-no-such-model"),
     ("not_saved", "error-not-saved"),
     ("turn_broken", "fault-turn-broken"),

@@ -23,7 +23,7 @@ pub const LARGEST_FILE: u64 = 20 * 1_048_576;
 /// at.
 const LONGEST_SIDE: u32 = 2_000;
 /// Most bytes that are sent: 5 MB as base64, the least limit of the known providers.
-const MOST_BYTES: usize = 3_750_000;
+pub const MOST_BYTES: usize = 3_750_000;
 /// Qualities in which a photo is written, until it is small enough.
 const QUALITIES: [u8; 3] = [90, 75, 50];
 /// Widest or highest picture that is decoded, in pixels.

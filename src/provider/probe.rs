@@ -4,7 +4,7 @@
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::Value;
 
-use super::http::{Address, Http, Network, Redirects, TimeLimits};
+use super::http::{Address, Http, Network, TimeLimits};
 use super::{ProviderKind, SecretKey, address};
 
 /// Largest answer that is looked at, in bytes.
@@ -38,7 +38,7 @@ pub async fn look_around(
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
-    let http = Http::through(network, &base, Redirects::SameOrigin).ok()?.with_headers(headers);
+    let http = Http::through(network, &base).ok()?.with_headers(headers);
     if kind != ProviderKind::Ollama
         && let Some(answer) = json(&http, &format!("{}/api/version", base.origin())).await
         && answer.get("version").is_some_and(Value::is_string)

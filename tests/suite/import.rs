@@ -8,7 +8,8 @@ use nod::provider::scripted::Step;
 use nod::store::{SessionExport, Store};
 use serde_json::json;
 
-use crate::support::desk::Desk;
+use crate::support::desk::{Desk, Setup};
+use crate::support::ollama::{OllamaServer, Reply, done_line, text_line};
 
 /// Opens the whole disk, asks nothing, and tells the model what to do.
 fn greedy() -> serde_json::Value {
@@ -52,6 +53,46 @@ fn an_import_takes_what_was_said_and_nothing_that_was_allowed() {
         record.session.clone_from(&theirs.session.id);
     }
     assert_eq!((again.messages, again.calls), (theirs.messages, theirs.calls));
+}
+
+#[test]
+fn an_imported_image_is_in_the_file_or_is_only_its_address_and_nothing_is_fetched() {
+    let server = OllamaServer::start();
+    server.route("/a.png?d=secret", Reply::bytes(200, "image/png", [0_u8, 1, 2]));
+    server.answer(Reply::stream([text_line("Seen."), done_line("stop")]));
+    let mut desk = Desk::with(Setup::ollama(&server.url()));
+    let mut chat = greedy();
+    chat["session"]["provider"] = json!("ollama");
+    chat["session"]["model"] = json!("qwen3:8b");
+    let address = format!("{}/a.png?d=secret", server.url());
+    let whole = json!({"url": "data:image/png;base64,AAEC"});
+    let urls = [&address, "file:///projects/a.png", "data:text/html;base64,AAEC", "DATA:,x"];
+    let mut images: Vec<_> = urls.iter().map(|url| json!({"url": url})).collect();
+    images.push(whole.clone());
+    images.push(json!({"url": format!("data:image/png;base64,{}", "A".repeat(6_000_000))}));
+    chat["messages"][0]["message"]["images"] = json!(images);
+    let place = json!({"origin": server.url(), "isElsewhere": true});
+    chat["messages"][1]["answer"] = json!({
+        "provider": "ollama", "model": "qwen3:8b", "usage": {}, "perf": null, "latencyMs": 1, "firstTokenMs": null,
+        "thinkingMs": null, "finishReason": "stop", "place": place,
+    });
+    let (file, back) = (desk.data.path().join("theirs.json"), desk.data.path().join("back.json"));
+    std::fs::write(&file, chat.to_string()).unwrap();
+    desk.send(Command::ImportSession { path: file });
+    let session = desk.opened();
+    desk.send(Command::ExportSession { session: session.id.clone(), path: back.clone() });
+    desk.until(|event| matches!(event, Event::Exported { .. }));
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(back).unwrap()).unwrap();
+    let (question, answer) = (&kept["messages"][0]["message"], &kept["messages"][1]["answer"]);
+    assert_eq!(question["images"], json!([whole]));
+    let content = question["content"].as_str().unwrap();
+    assert!(content.starts_with("问题\n") && content.contains(&format!("\n{address}\nfile:///projects/a.png\n")));
+    assert!(content.len() < 4_000, "{}", content.len());
+    assert!(answer["model"] == "qwen3:8b" && answer["place"].is_null(), "a file does not say who knows what: {answer}");
+    desk.session = session.id;
+    desk.say("Go on");
+    assert_eq!(desk.turn_end().content, "Seen.");
+    assert!(server.requests().iter().all(|request| !request.path.contains("a.png")));
 }
 
 /// The control: the store itself, which leaves nothing out, would take the folders and the mode.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use nod::ir::{Error, ErrorCode, FinishReason, Image, Message, Role, StreamBody, Support};
+use nod::ir::{Error, ErrorCode, FinishReason, Image, StreamBody, Support};
 use nod::provider::retry::{Decision, Shown, decide};
 use nod::provider::{Provider, ProviderConfig, ProviderKind, PullProgress, catalog, connect};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::support::exchange::{NOW, bodies, check_order, clock, hello, streamed};
+use crate::support::exchange::{bodies, check_order, clock, hello, streamed};
 use crate::support::ollama::{
     Gate, OllamaServer, Piece, Reply, calls_line, done_line, done_with_calls_line, text_line, thinking_line,
 };
@@ -232,38 +232,20 @@ async fn a_time_limit_for_the_whole_request_ends_it() {
 }
 
 #[tokio::test]
-async fn an_image_by_address_is_fetched_and_sent_as_base64() {
+async fn an_image_by_address_is_a_word_and_is_never_fetched() {
     let server = OllamaServer::start();
     server.route("/cat.png", Reply::bytes(200, "image/png", [0_u8, 1, 2]));
-    server.route("/page", Reply::bytes(200, "text/html", "<html>"));
-    let with_image = |path: &str| {
-        let mut request = hello();
-        request.messages[0].images = Some(vec![Image { url: format!("{}{path}", server.url()), detail: None }]);
-        request
-    };
-    let provider = ollama_at(&server.url());
-    for _ in 0..2 {
-        server.answer(Reply::stream([text_line("a cat"), done_line("stop")]));
-        let (_, outcome) = streamed(provider.as_ref(), &with_image("/cat.png")).await;
-        assert_eq!(outcome.unwrap().content, "a cat");
-        assert_eq!(server.chats().last().unwrap()["messages"][0]["images"], json!(["AAEC"]));
-    }
-    let fetched = server.requests().iter().filter(|request| request.path == "/cat.png").count();
-    assert_eq!(fetched, 1, "the second round has it already");
-
-    for path in ["/page", "/missing"] {
-        let (_, outcome) = streamed(provider.as_ref(), &with_image(path)).await;
-        assert_eq!(outcome.unwrap_err().provider_code.as_deref(), Some("image_unavailable"));
-    }
-    // In an older message it is only missing.
-    let mut request = with_image("/missing");
-    request.messages.push(Message::text(Role::Assistant, "nice", NOW));
-    request.messages.push(Message::text(Role::User, "more", NOW));
-    server.answer(Reply::stream([text_line("ok"), done_line("stop")]));
-    let (_, outcome) = streamed(provider.as_ref(), &request).await;
-    assert_eq!(outcome.unwrap().content, "ok");
-    let content = server.chats().last().unwrap()["messages"][0]["content"].clone();
-    assert!(content.as_str().unwrap().contains("no longer available"));
+    server.answer(Reply::stream([text_line("no cat"), done_line("stop")]));
+    let mut request = hello();
+    let image = |url: String| Image { url, detail: None };
+    request.messages[0].images =
+        Some(vec![image(format!("{}/cat.png", server.url())), image("data:image/png;base64,AAEC".into())]);
+    let (_, outcome) = streamed(ollama_at(&server.url()).as_ref(), &request).await;
+    assert_eq!(outcome.unwrap().content, "no cat");
+    let sent = server.chats().last().unwrap()["messages"][0].clone();
+    assert_eq!(sent["images"], json!(["AAEC"]));
+    assert!(sent["content"].as_str().unwrap().contains("named here by its address"), "{sent}");
+    assert!(server.requests().iter().all(|request| request.path != "/cat.png"));
 }
 
 #[tokio::test]

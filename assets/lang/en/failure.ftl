@@ -73,7 +73,6 @@ error-sign-in = This model runs in Ollama’s cloud and needs a sign-in: run `ol
 error-not-ollama = Something answers at that address, but it is not Ollama. Check the address in Settings › Models (Ollama’s own is http://127.0.0.1:11434).
 error-not-this-format = Something answers at that address, but not in the format of this provider. Check the address in Settings › Models; most end with /v1.
 error-garbage = The server sent something that cannot be read. Check the address in Settings › Models, or try again.
-error-image-unavailable = The attached image cannot be fetched. Attach the file itself instead.
 error-no-such-model = There is no model of this name to download. Look for its name at https://ollama.com/library.
 
 ## Nod could not start

@@ -73,7 +73,6 @@ error-sign-in = 这个模型在 Ollama 云端运行，需要登录：请运行 `
 error-not-ollama = 这个地址有回应，但不是 Ollama。请在“设置 › 模型”中检查地址（Ollama 默认为 http://127.0.0.1:11434）。
 error-not-this-format = 这个地址有回应，但格式与所选服务不符。请在“设置 › 模型”中检查地址，通常以 /v1 结尾。
 error-garbage = 服务器发来的内容无法读取。请在“设置 › 模型”中检查地址，或重试。
-error-image-unavailable = 无法取得所附的图片。请直接附上图片文件。
 error-no-such-model = 没有可下载的同名模型。请在 https://ollama.com/library 查找它的名称。
 
 ## Nod could not start

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::ir::LinkProblem;
 use crate::link::agui::RunAgentInput;
 use crate::link::thread::{Prepared, ThreadRow, ThreadView};
-use crate::provider::http::{Http, Redirects, Reply, TimeLimits, base_address};
+use crate::provider::http::{Http, Reply, TimeLimits, base_address};
 
 use super::super::link;
 use super::super::shared::{Shared, unique};
@@ -50,7 +50,7 @@ impl Server {
         let server = server.ok_or_else(|| LinkProblem::Address { detail: url.to_owned() })?;
         let address = base_address(url).map_err(|error| LinkProblem::Address { detail: error.to_string() })?;
         let token = link::token(shared, &server, &address.origin()).await?;
-        let http = Http::through(&link::network(shared), &address, Redirects::SameOrigin)
+        let http = Http::through(&link::network(shared), &address)
             .and_then(|http| http.with_bearer(&token))
             .map_err(|error| unreachable(&error))?;
         let device_id = shared.store.device_id(&unique("dev_")).await.map_err(|error| unreachable(&error))?;

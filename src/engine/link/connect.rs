@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::ir::{LinkProblem, LinkServer};
 use crate::link::socket::{self, Handshake, Receiver, Sender};
 use crate::provider::http::header::{HeaderMap, HeaderValue};
-use crate::provider::http::{Http, Network, Redirects, TimeLimits, base_address, cut_to_base};
+use crate::provider::http::{Http, Network, TimeLimits, base_address, cut_to_base};
 use crate::secret::SecretKey;
 use crate::workspace::Root;
 
@@ -64,7 +64,7 @@ pub(super) async fn connect(
         Some(token) => token.clone(),
         None => token(shared, server, &address.origin()).await?,
     };
-    let http = Http::through(&network(shared), &address, Redirects::SameOrigin).map_err(|error| unreachable(&error))?;
+    let http = Http::through(&network(shared), &address).map_err(|error| unreachable(&error))?;
     let ticket = ticket(&http, &token, device_id).await?;
     // The token got the ticket, and stays here: the ticket alone opens the socket.
     let path = socket::socket_path(address.url(), &ticket).map_err(|error| address_problem(error.to_string()))?;

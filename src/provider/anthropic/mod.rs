@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 use super::answer::{Answer, Ending, Listener, in_time};
 use super::body::{Body, Part, trimmed};
-use super::http::{Http, Redirects, Reply, TimeLimits};
+use super::http::{Http, Reply, TimeLimits};
 use super::memory::{ANTHROPIC, Subject, memory};
 use super::reader::{Reader, pump};
 use super::{Provider, ProviderConfig, PullProgress};
@@ -57,7 +57,7 @@ impl Anthropic {
         let host = address.url().host_str().unwrap_or_default().to_ascii_lowercase();
         let is_agnes = config.id.starts_with("agnes") || host.contains("agnes-ai");
         let headers = headers(&config, host == "api.anthropic.com").map_err(|error| error.from_provider(&config.id))?;
-        let http = Http::through(&config.network, &address, Redirects::SameOrigin)?.with_headers(headers);
+        let http = Http::through(&config.network, &address)?.with_headers(headers);
         let signed_thinking = if is_agnes { SignedThinking::Unneeded } else { SignedThinking::Needed };
         let is_remote = config.is_remote.unwrap_or(!http.is_on_this_machine());
         Ok(Self { id: config.id, http, limits, signed_thinking, is_remote, clock })

@@ -12,7 +12,6 @@ mod problem;
 mod reply;
 mod traffic;
 
-use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -40,15 +39,7 @@ const REDIRECT_LIMIT: usize = 5;
 /// Most header lines of an answer.
 const HEADER_LIMIT: usize = 100;
 
-/// Which redirects are followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Redirects {
-    /// Only on the same origin: what is sent is for this server alone.
-    SameOrigin,
-    /// Also to other https addresses: nothing private is sent.
-    PublicHttps,
-}
-/// A client for one address.
+/// A client for one address. It follows redirects on the same origin alone: what is sent is for this server.
 #[derive(Debug, Clone)]
 pub struct Http {
     client: reqwest::Client,
@@ -60,19 +51,11 @@ pub struct Http {
 }
 
 impl Http {
-    /// A client for `address`; paths are joined to it.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up.
-    pub fn new(address: &Address, connect: Duration, redirects: Redirects) -> Result<Self, HttpError> {
-        Self::through(&Network { connect: Some(connect), ..Network::default() }, address, redirects)
-    }
-
-    /// A client for `address` that reaches it as `network` says.
+    /// A client for `address` that reaches it as `network` says; paths are joined to it.
     ///
     /// # Errors
     /// When TLS cannot be set up, the proxy is none, or the file of certificates cannot be read.
-    pub fn through(network: &Network, address: &Address, redirects: Redirects) -> Result<Self, HttpError> {
+    pub fn through(network: &Network, address: &Address) -> Result<Self, HttpError> {
         let origin = origin_of(address.url());
         let fail = |problem: HttpProblem| HttpError { origin: origin.clone(), problem };
         // Err means that a provider is installed already, which is as good.
@@ -83,7 +66,7 @@ impl Http {
             .connect_timeout(network.limits(address.reach()).connect)
             .http1_max_headers(HEADER_LIMIT)
             .referer(false)
-            .redirect(redirect_policy(redirects, owner.clone()))
+            .redirect(redirect_policy(owner.clone()))
             .dns_resolver(GuardedResolver { reach: address.reach() });
         match address.reach() {
             Reach::Loopback | Reach::Lan => builder = builder.no_proxy(),
@@ -93,7 +76,7 @@ impl Http {
                 None => {}
             },
         }
-        if address.url().scheme() == "http" && redirects == Redirects::SameOrigin {
+        if address.url().scheme() == "http" {
             // Nothing is ever encrypted here, and reading the system's certificates takes longer than most requests.
             let no_roots = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
             builder = builder.tls_backend_preconfigured(no_roots.with_no_client_auth());
@@ -250,15 +233,11 @@ impl Http {
         HttpError { origin: self.origin.clone(), problem }
     }
 }
-fn redirect_policy(redirects: Redirects, owner: Owner) -> redirect::Policy {
+
+fn redirect_policy(owner: Owner) -> redirect::Policy {
     redirect::Policy::custom(move |attempt| {
         let Ok(address) = Address::new(attempt.url().clone()) else { return attempt.error(RedirectRefused) };
-        let is_allowed = match redirects {
-            Redirects::SameOrigin => {
-                attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin())
-            }
-            Redirects::PublicHttps => address.reach() == Reach::Public,
-        };
+        let is_allowed = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
         if is_allowed && attempt.previous().len() <= REDIRECT_LIMIT && owner.now().admits(&address) {
             attempt.follow()
         } else {

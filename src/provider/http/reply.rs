@@ -161,7 +161,7 @@ fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
 mod tests {
     use url::Url;
 
-    use super::super::{Address, Http, Redirects};
+    use super::super::{Address, Http, Network};
     use super::*;
 
     /// A server that answers one request with these pieces, `pause` apart, and then says nothing more.
@@ -187,7 +187,7 @@ mod tests {
             while stream.read(&mut request).is_ok_and(|count| count > 0) {}
         };
         drop(std::thread::Builder::new().spawn(serve).unwrap());
-        let http = Http::new(&Address::new(url).unwrap(), limits.connect, Redirects::SameOrigin).unwrap();
+        let http = Http::through(&Network::default(), &Address::new(url).unwrap()).unwrap();
         http.get("", limits).await
     }
 

@@ -105,7 +105,7 @@ mod tests {
 
     use url::Url;
 
-    use super::super::{Http, HttpProblem, Redirects, TimeLimits};
+    use super::super::{Http, HttpProblem, Network, TimeLimits};
     use super::*;
 
     #[derive(Default)]
@@ -157,7 +157,7 @@ mod tests {
         let watch = Arc::new(Watch { most, ..Watch::default() });
         let work = async {
             let limits = TimeLimits::QUICK;
-            let http = Http::new(&Address::new(url).unwrap(), limits.connect, Redirects::SameOrigin).unwrap();
+            let http = Http::through(&Network::default(), &Address::new(url).unwrap()).unwrap();
             // Another task, in which nobody says on whose behalf: the client knows it.
             let asked = tokio::task::spawn(async move { http.get("first", limits).await?.bytes(100).await });
             asked.await.unwrap().map_err(|error| error.problem)

@@ -1,7 +1,7 @@
-//! A request of the IR to Ollama's JSON. Pure: images come in already fetched.
+//! A request of the IR to Ollama's JSON. Pure: it fetches no image.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
@@ -18,8 +18,6 @@ pub(super) struct Encoding<'a> {
     /// 0: whatever the server has.
     pub(super) num_ctx: u32,
     pub(super) keep_alive: &'a str,
-    /// Base64 by URL, for images that are not data URIs. One that is missing could not be fetched.
-    pub(super) images: &'a HashMap<String, String>,
     pub(super) thinking: ThinkingUse,
 }
 
@@ -45,7 +43,7 @@ pub(super) fn chat(request: &Request, with: &Encoding<'_>) -> Result<Vec<u8>, Er
     let mut ids = CallNames::default();
     let mut open = VecDeque::new();
     for (index, message) in history.iter().enumerate() {
-        let mut out = chat_message(message, index > loop_start, with.images);
+        let mut out = chat_message(message, index > loop_start);
         for call in &mut out.tool_calls {
             call.id = ids.next(&call.id);
             open.push_back(call.id.clone());
@@ -93,7 +91,7 @@ fn plain<'a>(role: &'static str, content: Cow<'a, str>) -> ChatMessage<'a> {
     }
 }
 
-fn chat_message<'a>(message: &'a Message, in_loop: bool, fetched: &'a HashMap<String, String>) -> ChatMessage<'a> {
+fn chat_message(message: &Message, in_loop: bool) -> ChatMessage<'_> {
     let role = match message.role {
         Role::System => "system",
         Role::User => "user",
@@ -128,10 +126,7 @@ fn chat_message<'a>(message: &'a Message, in_loop: bool, fetched: &'a HashMap<St
     for image in message.images.iter().flatten() {
         match base64_of(&image.url) {
             Some(base64) => out.images.push(base64),
-            None => match fetched.get(&image.url) {
-                Some(base64) => out.images.push(Cow::Borrowed(base64)),
-                None => out.content.to_mut().push_str("\n[An image that was attached here is no longer available.]"),
-            },
+            None => out.content.to_mut().push_str("\n[An image was named here by its address. It was not fetched.]"),
         }
     }
     out

@@ -2,14 +2,13 @@
 //!
 //! Not by its OpenAI-compatible face: that one cannot set the context size and loses errors in mid-stream. The files:
 //! `address` (what a person types), `wire` (its JSON), `encode` (request), `decode` (answer), `catalog` (models),
-//! `pull` (downloads), `image`, `fault` (what its errors mean for a person).
+//! `pull` (downloads), `fault` (what its errors mean for a person).
 
 mod address;
 mod catalog;
 mod decode;
 mod encode;
 mod fault;
-mod image;
 mod pull;
 mod wire;
 
@@ -20,7 +19,7 @@ use tokio::sync::mpsc;
 use super::answer::{Answer, Ending, Listener, in_time};
 use super::body::trimmed;
 use super::framing::Ndjson;
-use super::http::{Http, Redirects, Reply, TimeLimits};
+use super::http::{Http, Reply, TimeLimits};
 use super::mistake::Mistake;
 use super::reader::{Reader, pump};
 use super::retry::{Refusal, error_text};
@@ -51,7 +50,6 @@ pub(super) struct Ollama {
     is_remote: Option<bool>,
     clock: Clock,
     limits: TimeLimits,
-    images: image::Fetched,
 }
 
 impl Ollama {
@@ -59,7 +57,7 @@ impl Ollama {
     pub(super) fn new(config: ProviderConfig, clock: Clock) -> Result<Self, Error> {
         let address = address::parse(&config.base_url).map_err(|error| error.from_provider(&config.id))?;
         let limits = config.network.limits(address.reach());
-        let http = Http::through(&config.network, &address, Redirects::SameOrigin)?;
+        let http = Http::through(&config.network, &address)?;
         Ok(Self {
             id: config.id,
             http,
@@ -68,7 +66,6 @@ impl Ollama {
             is_remote: config.is_remote,
             clock,
             limits,
-            images: image::Fetched::default(),
         })
     }
 
@@ -100,13 +97,11 @@ impl Ollama {
     }
 
     async fn ask(&self, model: &str, request: &Request, stream: bool, answer: &Answer<'_>) -> Result<Asked, Error> {
-        let images = self.images.for_request(request).await?;
         let mut with = Encoding {
             model,
             stream,
             num_ctx: self.num_ctx,
             keep_alive: &self.keep_alive,
-            images: &images,
             thinking: ThinkingUse::AsAsked,
         };
         loop {

@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 
 use super::answer::{Answer, Ending, Listener, in_time};
 use super::body::Body;
-use super::http::{Address, Http, Redirects, Reply, TimeLimits};
+use super::http::{Address, Http, Reply, TimeLimits};
 use super::memory::memory;
 use super::mistake::Mistake;
 use super::reader::{Reader, pump};
@@ -72,7 +72,7 @@ impl OpenAi {
         let dialect = Dialect::of(&config.dialect, place.base.url());
         // An address that names only a host gets the path of whose it is.
         let place = Place::parse(&config.base_url, dialect.usual_path).map_err(named)?;
-        let http = Http::through(&config.network, &place.base, Redirects::SameOrigin)
+        let http = Http::through(&config.network, &place.base)
             .map_err(|error| named(error.into()))?
             .with_headers(headers(&config, dialect).map_err(named)?);
         let is_remote = config.is_remote.unwrap_or(!http.is_on_this_machine());
