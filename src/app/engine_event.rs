@@ -4,7 +4,6 @@ use crate::ir::UnixMs;
 use crate::port::{Command, Event, Unanswered};
 
 use super::models::OLLAMA;
-use super::provider::wrapped;
 use super::toast::Tone;
 use super::{AppState, HostAction, Phase, Reaction, SessionView};
 
@@ -138,9 +137,9 @@ impl AppState {
                 Command::RefreshModels { provider }.into()
             }
             Event::KeyKept { provider, problem } => self.key_kept(provider, problem, now),
-            Event::SentShown { session, text } => {
+            Event::SentShown { session, parts } => {
                 if self.selected.as_ref() == Some(&session) {
-                    self.sent = wrapped(&text);
+                    self.sent = super::sent::lines(parts);
                 }
                 Reaction::none()
             }

@@ -25,6 +25,7 @@ pub mod link;
 mod person_intent;
 mod phase;
 mod reaction;
+mod sent;
 mod session_view;
 mod state;
 #[cfg(test)]
@@ -36,5 +37,6 @@ pub use audit::AuditView;
 pub use intent::{FaultChoice, HostAction, Intent, Panel, PathPurpose, SettingsPage};
 pub use phase::{Closing, Phase, StartFault, StartFaultKind};
 pub use reaction::Reaction;
+pub use sent::SentLine;
 pub use session_view::{CallView, Item, ItemKind, SessionView, TurnNote};
 pub use state::AppState;

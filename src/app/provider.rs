@@ -116,29 +116,6 @@ pub fn lacks_key(record: &ProviderRecord, preset: Option<&PresetInfo>) -> bool {
     record.key == KeyPlace::Nowhere && preset.is_some_and(|preset| preset.needs_key)
 }
 
-/// Longest line of a request that is shown, in columns.
-const LONGEST_LINE: usize = 100;
-/// From here on letters are two columns wide, about.
-const FIRST_WIDE: char = '\u{1100}';
-
-/// A text in lines that can be drawn one by one, however long it is.
-pub(super) fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let (mut start, mut columns) = (0, 0);
-        for (at, letter) in line.char_indices() {
-            let width = if letter < FIRST_WIDE { 1 } else { 2 };
-            if columns + width > LONGEST_LINE {
-                lines.push(line.get(start..at).unwrap_or_default().to_owned());
-                (start, columns) = (at, 0);
-            }
-            columns += width;
-        }
-        lines.push(line.get(start..).unwrap_or_default().to_owned());
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use super::provider::ProviderDesk;
 use super::remote_image::PendingLink;
 use super::search::Search;
 use super::toast::Toasts;
-use super::{AuditView, Closing, Panel, Phase, Reaction, SessionView, SettingsPage, StartFault};
+use super::{AuditView, Closing, Panel, Phase, Reaction, SentLine, SessionView, SettingsPage, StartFault};
 
 /// The state of the window. Changed by `on_event`, `on_intent` and `on_tick` alone; drawing reads it.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub struct AppState {
     pub presets: Vec<PresetInfo>,
     pub desk: ProviderDesk,
     /// The open chat's last request, in lines of bearable length.
-    pub sent: Vec<String>,
+    pub sent: Vec<SentLine>,
     pub search: Search,
     pub toasts: Toasts,
     pub path: Option<PathEntry>,

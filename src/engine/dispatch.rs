@@ -239,9 +239,9 @@ impl Dispatcher {
                 let last = self.transcript(&session).last_request();
                 self.errand(async move {
                     let laid_out =
-                        tokio::task::spawn_blocking(move || last.as_ref().map(sent::text).unwrap_or_default());
-                    let text = laid_out.await.unwrap_or_default();
-                    shared.publish(Event::SentShown { session, text }).await;
+                        tokio::task::spawn_blocking(move || last.as_ref().map(sent::parts).unwrap_or_default());
+                    let parts = laid_out.await.unwrap_or_default();
+                    shared.publish(Event::SentShown { session, parts }).await;
                     Ok(())
                 });
                 Ok(())

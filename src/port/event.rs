@@ -9,9 +9,18 @@ use crate::ir::{
     MessageId, MessageRecord, ModelInfo, Preview, Session, SessionId, State, StreamEvent, TokenUsage, ToolResult,
     UndoDirection, UndoEntry, UndoId, UndoPlan, UndoResult, UndoScope,
 };
-use crate::policy::{MaskedSecret, RuleSet};
+use crate::policy::{MaskedSecret, RuleSet, SecretKind};
 
 use super::{ConfirmRequest, Diagnosis, PresetInfo, Settings, Unanswered};
+
+/// A part of a request that was sent, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SentPart {
+    /// As it left.
+    Text(String),
+    /// A secret that left as it is, and is hidden where it is shown.
+    Hidden(SecretKind),
+}
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,8 +114,8 @@ pub enum Event {
     SettingsChanged(Box<Settings>),
     /// A key was taken; `problem` says why it could not go into the keyring and is kept for this run only.
     KeyKept { provider: String, problem: Option<String> },
-    /// The session's last request as it left, with keys and secrets masked; empty when none left since the start.
-    SentShown { session: SessionId, text: String },
+    /// The session's last request as it left, without keys; empty when none left since the start.
+    SentShown { session: SessionId, parts: Vec<SentPart> },
     /// What was found when a provider's connection was looked at.
     ProviderTested(Box<Diagnosis>),
     /// What a search found.

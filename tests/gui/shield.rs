@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
+use nod::app::Intent;
 use nod::ir::{Contact, MessageId, Role, SessionId, UnixMs};
 use nod::policy::{MaskedSecret, SecretKind};
-use nod::port::{Command, Event};
+use nod::port::{Command, Event, Language, SentPart, Settings};
 
 use crate::support::{START, Stage, message, opened, session};
 
@@ -70,5 +71,29 @@ fn the_padlock_is_closed_by_click_and_by_key_and_the_panel_lists_the_hosts() {
     let texts = stage.texts().join("\n");
     for part in ["api.exam\\u{202E}ple.com", "2 requests · 2.0 KB sent · 10 B received", "1 request held back"] {
         assert!(texts.contains(part), "{part:?} is missing in:\n{texts}");
+    }
+}
+
+#[test]
+fn what_left_in_clear_is_told_from_what_was_masked_and_nothing_hides_in_what_was_sent() {
+    for (language, hidden) in [
+        (Language::English, "my key is ⟦API key: hidden here, but was sent⟧, theirs ⟦masked: API key #1⟧"),
+        (Language::Chinese, "my key is ⟦API 密钥：此处隐藏，但已发送⟧, theirs ⟦masked: API key #1⟧"),
+    ] {
+        let mut settings = Settings::default();
+        settings.general.language = language;
+        let mut stage = Stage::open_with(settings, [1280.0, 860.0]);
+        stage.harness.state_mut().act(Intent::ShowSent);
+        stage.settle();
+        let parts = vec![
+            SentPart::Text("POST http://127.0.0.1/\n\nphoto\u{202E}gnp.exe\nmy key is ".into()),
+            SentPart::Hidden(SecretKind::ApiKey),
+            SentPart::Text(", theirs ⟦masked: API key #1⟧".into()),
+        ];
+        stage.tell(Event::SentShown { session: SessionId::new("s"), parts });
+        stage.settle();
+        let texts = stage.texts().join("\n");
+        assert!(texts.contains(hidden) && texts.contains("photo\\u{202E}gnp.exe"), "{texts}");
+        assert!(!texts.contains('\u{202E}'));
     }
 }

@@ -36,13 +36,20 @@ pub struct Masker {
     secrets: BTreeMap<String, MaskedSecret>,
     /// Values that are random enough to be looked for everywhere, longest first. In memory only.
     values: Vec<(String, String)>,
+    /// What stands for a value by its kind, where that is no placeholder.
+    marks: BTreeMap<SecretKind, String>,
 }
 
 impl Masker {
     /// Goes on with what is known of the session.
     pub fn new(known: Vec<MaskedSecret>) -> Self {
         let secrets = known.into_iter().map(|secret| (secret.id.clone(), secret)).collect();
-        Self { secrets, values: Vec::new() }
+        Self { secrets, ..Self::default() }
+    }
+
+    /// Puts a mark of its kind where a value stands, for who tells later what the mark means.
+    pub fn marking(marks: BTreeMap<SecretKind, String>) -> Self {
+        Self { marks, ..Self::default() }
     }
 
     /// All that is known now.
@@ -70,7 +77,7 @@ impl Masker {
             if !parts.iter().any(|(part, state)| *state == Part::Open && part.contains(value.as_str())) {
                 continue;
             }
-            let shown = if secret.is_released { value.clone() } else { placeholder(secret) };
+            let shown = if secret.is_released { value.clone() } else { shown(&self.marks, secret) };
             let mut split = Vec::with_capacity(parts.len() + 2);
             for (part, state) in parts {
                 if state == Part::Settled {
@@ -163,11 +170,7 @@ impl Masker {
         let mut done = 0;
         for Secret { range, kind } in found {
             let Some(value) = text.get(range.clone()) else { continue };
-            let secret = self.meet(place, value, *kind);
-            if secret.is_released {
-                continue;
-            }
-            let shown = placeholder(secret);
+            let Some(shown) = self.meet(place, value, *kind) else { continue };
             masked.push_str(text.get(done..range.start).unwrap_or_default());
             masked.push_str(&shown);
             done = range.end;
@@ -207,7 +210,8 @@ impl Masker {
         self.known(text)
     }
 
-    fn meet(&mut self, place: &str, value: &str, kind: SecretKind) -> &MaskedSecret {
+    /// Notes a value; gives what stands for it, or `None` where it is sent as it is.
+    fn meet(&mut self, place: &str, value: &str, kind: SecretKind) -> Option<String> {
         let id = secret_id(value);
         let lines = (kind == SecretKind::PrivateKey).then(|| block::own_lines(value)).into_iter().flatten();
         let own: Vec<&str> = [value].into_iter().filter(|value| is_recognisable(value, kind)).chain(lines).collect();
@@ -236,7 +240,7 @@ impl Masker {
             places: BTreeSet::new(),
         });
         secret.places.insert(place.to_owned());
-        secret
+        (!secret.is_released).then(|| shown(&self.marks, secret))
     }
 }
 
@@ -275,8 +279,9 @@ enum Part {
 }
 
 /// What stands where the value stood.
-fn placeholder(secret: &MaskedSecret) -> String {
-    format!("⟦masked: {} #{}⟧", secret.kind.words(), secret.number)
+fn shown(marks: &BTreeMap<SecretKind, String>, secret: &MaskedSecret) -> String {
+    let placeholder = || format!("⟦masked: {} #{}⟧", secret.kind.words(), secret.number);
+    marks.get(&secret.kind).cloned().unwrap_or_else(placeholder)
 }
 
 /// Whether a value is so much its own that it is no other word by chance. A password may be short, and is known by its name

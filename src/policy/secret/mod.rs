@@ -39,6 +39,9 @@ pub enum SecretKind {
 }
 
 impl SecretKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::ApiKey, Self::Token, Self::Password, Self::PrivateKey];
+
     /// Its name for a model.
     pub const fn words(self) -> &'static str {
         match self {

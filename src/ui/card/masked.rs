@@ -71,13 +71,18 @@ fn list(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
     chosen
 }
 
-fn name_of(lang: &Lang, secret: &MaskedSecret) -> String {
-    let kind = lang.text(match secret.kind {
+/// The key of a kind's name.
+pub fn kind_key(kind: SecretKind) -> &'static str {
+    match kind {
         SecretKind::ApiKey => "masked-api-key",
         SecretKind::Token => "masked-token",
         SecretKind::Password => "masked-password",
         SecretKind::PrivateKey => "masked-private-key",
-    });
+    }
+}
+
+fn name_of(lang: &Lang, secret: &MaskedSecret) -> String {
+    let kind = lang.text(kind_key(secret.kind));
     // The tail is text from elsewhere like any other.
     let tail = crate::policy::escape(&secret.tail, false);
     if tail.is_empty() {

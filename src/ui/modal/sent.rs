@@ -2,7 +2,10 @@
 
 use egui::{Label, Margin, ScrollArea, TextWrapMode, Ui, vec2};
 
-use crate::app::{Intent, Panel};
+use crate::app::{Intent, Panel, SentLine};
+use crate::lang::{Arg, Lang};
+use crate::port::SentPart;
+use crate::ui::card::masked;
 use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, take_key};
 use crate::ui::theme::Type;
@@ -15,7 +18,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
     }
     let theme = scene.theme;
     let lang = scene.lang;
-    let lines: &[String] = &scene.state.sent;
+    let lines: &[SentLine] = &scene.state.sent;
     let mut intent = None;
     let shown = super::show(ui, theme, "sent", 820.0, |ui| {
         super::head(ui, theme, lang.text("sent-title"), lang.text("sent-line"));
@@ -31,7 +34,9 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
             let area = ScrollArea::both().max_height(height).min_scrolled_height(height).auto_shrink([false, true]);
             area.show_rows(ui, row, lines.len(), |ui, rows| {
                 for line in lines.get(rows).unwrap_or_default() {
-                    let text = theme.rich(line, Type::Mono, theme.colors.text);
+                    let has_hidden = line.iter().any(|part| matches!(part, SentPart::Hidden(_)));
+                    let color = if has_hidden { theme.colors.warn } else { theme.colors.text };
+                    let text = theme.rich(words(line, lang), Type::Mono, color);
                     ui.add(Label::new(text).wrap_mode(TextWrapMode::Extend));
                 }
             });
@@ -44,6 +49,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
             }
             let copy = Button::ghost(lang.text("sent-copy")).icon(Icon::Copy).disabled(lines.is_empty());
             if ui.add(copy).clicked() {
+                let lines: Vec<String> = lines.iter().map(|line| words(line, lang)).collect();
                 intent = Some(Intent::CopyText(lines.join("\n")));
             }
         });
@@ -54,4 +60,16 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
     if let Some(intent) = intent {
         scene.push(intent);
     }
+}
+
+/// A line with words for what is hidden in it.
+fn words(line: &SentLine, lang: &Lang) -> String {
+    line.iter()
+        .map(|part| match part {
+            SentPart::Text(text) => text.clone(),
+            SentPart::Hidden(kind) => {
+                lang.format("sent-hidden", &[("kind", Arg::from(lang.text(masked::kind_key(*kind))))])
+            }
+        })
+        .collect()
 }
