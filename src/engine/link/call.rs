@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ir::{CallId, CallStatus, Code, LinkCallState, LinkEnd, ToolCall, UnixMs};
 use crate::link::machine::{CallNumber, error_of};
 use crate::link::wire::{CallRequest, OfferedTool};
-use crate::policy::{Origin, redact};
+use crate::policy::{Masker, Origin};
 use crate::port::TurnOptions;
 use crate::tool::{SERVER_TOOL_VERSION, Tool, for_servers};
 
@@ -120,20 +120,10 @@ fn without_secrets(mut output: Value) -> Value {
     if let Some(fields) = output.as_object_mut() {
         fields.shift_remove("success");
     }
-    mask(&mut output);
-    output
-}
-
-fn mask(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            let masked = redact(text).into_owned();
-            *text = masked;
-        }
-        Value::Array(items) => items.iter_mut().for_each(mask),
-        Value::Object(fields) => fields.values_mut().for_each(mask),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+    let mut masker = Masker::default();
+    let once = masker.value("output", &output);
+    // A value may stand before the name that shows what it is.
+    masker.again_in("output", &once)
 }
 
 #[cfg(test)]
@@ -159,5 +149,20 @@ mod tests {
         let shown = without_secrets(output);
         assert!(!shown.to_string().contains(&key), "{shown}");
         assert_eq!((&shown["size"], shown.get("success")), (&json!(9), None));
+    }
+
+    #[test]
+    fn key_blocks_names_and_repeated_passwords_are_masked_before_they_leave() {
+        let line = "MIIEowIBAAKCAQEA7bq9f2Kx0Zy1Xw3Vu5Ts7Rq9Po1Nm3Lk5Ji7Hg9Fe1Dc3Ba";
+        let body: Vec<String> = (0..20).map(|n| line.chars().cycle().skip(n * 7 % 60).take(64).collect()).collect();
+        let block = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----", body.join("\n"));
+        let content = format!("it is Tr0ub4dor&3\n{block}\npassword=Tr0ub4dor&3\n");
+        let key = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6");
+        let entries = json!([{"name": format!("backup {key}.txt"), "kind": "file"}]);
+        let shown = without_secrets(json!({"success": true, "content": content, "entries": entries})).to_string();
+        for secret in [body[3].as_str(), &key, "Tr0ub4dor&3"] {
+            assert!(!shown.contains(secret), "{secret}: {shown}");
+        }
+        assert!(shown.contains("it is ⟦masked: password #1⟧") && shown.contains("backup ⟦masked: API key #1⟧.txt"));
     }
 }
