@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use nod::ir::MessageId;
 use nod::policy::{MaskedSecret, SecretKind};
-use nod::port::{Answer, Command, Event};
+use nod::port::{Answer, Command, Event, Fallback, TurnOptions};
 use serde_json::{Value, json};
 
 use crate::support::desk::{Desk, Setup};
@@ -357,4 +357,119 @@ fn a_call_of_the_command_line_is_not_masked_for_the_person() {
     plant(&desk);
     let result = desk.tool("read_file", &json!({"path": "notes.txt"}), &Answer::AllowOnce);
     assert!(result.result.to_string().contains(&planted()));
+}
+
+/// Says something as the command line does, with somebody who answers when the first cannot.
+fn say_with_fallback(desk: &mut Desk, text: &str, model: &str, server: &OllamaServer) {
+    desk.send(Command::OpenSession(desk.session.clone()));
+    let session = Box::new(desk.opened());
+    let fallback = Fallback { provider: "ollama".into(), model: model.into(), base_url: Some(server.url()) };
+    let options = TurnOptions { fallback: Some(fallback), ..TurnOptions::default() };
+    desk.send(Command::RunTurn { session, text: text.into(), images: Vec::new(), options });
+}
+
+#[test]
+fn a_remote_fallback_gets_the_masked_form_of_what_the_local_model_was_sent_in_the_same_round() {
+    for (model, is_remote) in [("qwen3:8b-cloud", true), ("qwen3:8b", false)] {
+        let (local, other) = (OllamaServer::start(), OllamaServer::start());
+        local.answer_with(|number, _| match number {
+            0 => call("read_file", &json!({"path": "notes.txt"})),
+            _ => Reply::error(503, "server busy").with_header("retry-after-ms", "1"),
+        });
+        other.answer(words("Read."));
+        let mut desk = desk(&local, false);
+        plant(&desk);
+        say_with_fallback(&mut desk, "Read notes.txt", model, &other);
+        assert_eq!(desk.turn_end().content, "Read.");
+        let (first, then) = (last_chat(&local), last_chat(&other));
+        assert!(first.contains(&planted()), "the control: this very round went to the local model in clear");
+        for secret in [planted(), second(), private_key(24).lines().nth(3).unwrap().to_owned()] {
+            assert_eq!(then.contains(&secret), !is_remote, "{model}: {then}");
+        }
+        assert!(then.contains("first line") && then.contains("last line"), "{then}");
+        assert_eq!(then.contains("⟦masked: API key #1⟧"), is_remote, "{then}");
+    }
+}
+
+#[test]
+fn a_history_that_goes_once_more_because_it_was_too_long_is_masked_as_before() {
+    for is_remote in [true, false] {
+        let server = OllamaServer::start();
+        server.answer_with(|number, _| match number {
+            0 => call("read_file", &json!({"path": "notes.txt"})),
+            1 => words("Long ago."),
+            2 => Reply::error(400, "request (13392 tokens) exceeds the available context size (8192 tokens)"),
+            _ => words("Done."),
+        });
+        let mut desk = desk(&server, is_remote);
+        plant(&desk);
+        desk.say("Read notes.txt");
+        desk.turn_end();
+        desk.say("And now?");
+        desk.turn_end();
+        assert!(desk.seen.iter().any(|event| matches!(event, Event::HistoryShortened { .. })), "it was shortened");
+        let chats = server.chats();
+        assert_eq!(chats.len(), 4);
+        let refused = chats[2].to_string();
+        assert_eq!(refused.contains(&planted()), !is_remote, "the control");
+        assert!(!is_remote || !received(&server).contains(&planted()));
+        let again = chats[3].to_string();
+        assert!(again.contains("And now?") && (!is_remote || !again.contains(&second())), "{again}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_a_command_prints_is_masked_on_both_of_its_streams() {
+    for is_remote in [true, false] {
+        let server = OllamaServer::start();
+        server.answer(call("run_command", &json!({"command": "cat notes.txt; cat other.txt >&2"})));
+        server.answer(words("Ran."));
+        let mut setup = Setup::ollama(&server.url()).with_commands();
+        setup.settings.push(("models.ollama_is_remote", json!(is_remote)));
+        let mut desk = Desk::with(setup);
+        plant(&desk);
+        desk.write("other.txt", "warning: password=Tr0ub4dor&3 is weak\n");
+        desk.say("Run it");
+        desk.turn_end_allowing();
+        let sent = last_chat(&server);
+        assert!(sent.contains("first line") && sent.contains(" is weak"), "{sent}");
+        for secret in [planted(), second(), private_key(24).lines().nth(3).unwrap().to_owned(), "Tr0ub4dor&3".into()] {
+            assert_eq!(sent.contains(&secret), !is_remote, "{secret}: {sent}");
+        }
+    }
+}
+
+#[test]
+fn only_who_gave_an_answer_at_the_same_address_knows_its_words() {
+    let (server, other) = (OllamaServer::start(), OllamaServer::start());
+    let said = |key: &str| words(&format!("Use {key}."));
+    server.answer(said(&planted()));
+    server.answer(said(&second()));
+    server.answer(words("Yes."));
+    other.answer(words("Yes."));
+    let mut desk = desk(&server, false);
+    let model = |desk: &Desk, model: &str| {
+        let session = desk.session.clone();
+        desk.send(Command::SetModel { session, provider: "ollama".into(), model: model.into() });
+    };
+    desk.say("A key?");
+    desk.turn_end();
+    // The same server, but this model answers through it, not on it: what the local one made up is news to it.
+    model(&desk, "qwen3:8b-cloud");
+    desk.say("Another?");
+    desk.turn_end();
+    let sent = last_chat(&server);
+    assert!(!sent.contains(&planted()) && sent.contains("Use ⟦masked: API key #1⟧."), "{sent}");
+    // The control: what it said itself goes back to it as it was.
+    desk.say("Is it good?");
+    desk.turn_end();
+    let sent = last_chat(&server);
+    assert!(!sent.contains(&planted()) && sent.contains(&second()), "{sent}");
+    // The same provider at another address is somebody else.
+    desk.set("models.ollama_url", other.url());
+    desk.say("Is it good?");
+    desk.turn_end();
+    let sent = last_chat(&other);
+    assert!(sent.contains("Use ⟦masked: API key #2⟧.") && !sent.contains(&second()), "{sent}");
 }
