@@ -134,6 +134,22 @@ pub(super) async fn masked(
     Ok(messages)
 }
 
+/// What a person says to a server, whose model is on another machine, with the secrets of attached files masked; gives how many
+/// values that were.
+///
+/// # Errors
+/// When they cannot be masked: then nothing may be sent.
+pub(super) async fn said_to_server(text: String) -> Result<(String, usize), Fault> {
+    const PLACE: &str = "said";
+    let work = tokio::task::spawn_blocking(move || {
+        let mut masker = Masker::default();
+        let once = attachments(&text, |file| masker.text(PLACE, file).into_owned()).into_owned();
+        let masked = attachments(&once, |file| masker.again(PLACE, file).into_owned()).into_owned();
+        (masked, masker.secrets().len())
+    });
+    work.await.map_err(|error| Fault::new("fault-turn-broken", format!("Secrets could not be masked: {error}")))
+}
+
 /// Has one value sent as it is from now on, or no longer.
 pub(super) async fn release(
     shared: &Shared,

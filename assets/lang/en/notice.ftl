@@ -33,5 +33,6 @@ notice-no-folder = No folder is allowed in this chat yet. Add one, and the files
 notice-open-failed = No program on this computer opens { $path }
 notice-attach-binary = { $name } is neither text nor an image that models take
 notice-attach-damaged = { $name } is a damaged image and cannot be read
+notice-server-masked = Secrets masked in the attached files: { $count }. This server's model is not on this computer. To send one all the same, type it yourself.
 notice-attach-kind = { $name } is an image of a kind that models do not take. Save it as PNG or JPEG and attach that.
 

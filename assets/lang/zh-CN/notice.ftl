@@ -33,5 +33,6 @@ notice-no-folder = 这个对话还没有允许任何目录。添加一个目录�
 notice-open-failed = 这台电脑上没有能打开 { $path } 的程序
 notice-attach-binary = { $name } 既不是文本，也不是模型支持的图像
 notice-attach-damaged = { $name } 是损坏的图片，无法读取
+notice-server-masked = 所附文件中已遮盖的机密：{ $count } 处。该服务器的模型不在这台电脑上。如仍要发送，请自行输入。
 notice-attach-kind = { $name } 是模型不支持的图片格式。请另存为 PNG 或 JPEG 后再附加。
 

@@ -19,6 +19,7 @@ use crate::port::{Command, Event, ThreadsState};
 
 use super::fault::Fault;
 use super::shared::{Shared, unique};
+use super::shield;
 
 use server::Server;
 use turn::Begin;
@@ -102,6 +103,7 @@ impl Conversations {
                 self.shared.store.save_thread_draft(&session, &text).await?;
             }
             Command::Send { session, text, images } if session.is_on_server() => {
+                let text = self.without_secrets(text).await?;
                 self.say(&session, text, &images).await?;
             }
             Command::Unqueue { session, index } if session.is_on_server() => {
@@ -111,6 +113,7 @@ impl Conversations {
                 self.tell_queue(&stage).await;
             }
             Command::EditMessage { session, message, text } if session.is_on_server() => {
+                let text = self.without_secrets(text).await?;
                 self.begin(&session, Begin::Branch { at: Some(message), text: Some(text) }).await?;
             }
             Command::Regenerate { session, message } if session.is_on_server() => {
@@ -253,6 +256,17 @@ impl Conversations {
     async fn tell_queue(&self, stage: &Stage) {
         let (session, queued) = (stage.conversation.id().clone(), stage.queued.iter().cloned().collect());
         self.shared.publish(Event::QueueChanged { session, queued }).await;
+    }
+
+    /// Attached files go to a model on another machine: their secrets are masked, which the person is told. What was typed
+    /// goes as it stands.
+    async fn without_secrets(&self, text: String) -> Result<String, Fault> {
+        let (text, count) = shield::said_to_server(text).await?;
+        if count > 0 {
+            let args = vec![("count", count.to_string())];
+            self.shared.publish(Event::Notice { key: "notice-server-masked", args }).await;
+        }
+        Ok(text)
     }
 
     /// Says something now, or when the running turn has ended.

@@ -396,6 +396,31 @@ fn a_message_that_is_sent_while_an_answer_comes_waits_for_its_end() {
 }
 
 #[test]
+fn secrets_of_attached_files_stay_here_and_what_was_typed_goes_as_it_stands() {
+    let Setting { model, server, token, operator: _operator } = setting();
+    let mut window = Window::connected(&server, &token);
+    let key = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6");
+    model.answer(says("Seen."));
+    model.answer(says("Seen too."));
+    window.begin();
+    // As the composer puts an attached file below the words.
+    window.says(&format!("Look.\n\na.env:\n```\nthe key {key}\npassword=Tr0ub4dor&3\n```"));
+    window.is_over(State::Done);
+    let masked = "Look.\n\na.env:\n```\nthe key ⟦masked: API key #1⟧\npassword=⟦masked: password #1⟧\n```";
+    assert_eq!(window.seen(), [format!("> {masked}"), "Seen.".to_owned()], "what left is what is shown");
+    assert!(window.toasts().contains(&"notice-server-masked"), "{:?}", window.toasts());
+    let sent = model.last_chat().unwrap().to_string();
+    assert!(sent.contains("⟦masked: API key #1⟧") && !sent.contains(&key) && !sent.contains("Tr0ub4dor"), "{sent}");
+    // The control: the same words, typed.
+    window.says(&format!("I mean {key}"));
+    window.until("the second is answered", |state| {
+        let view = state.shown().unwrap();
+        view.state == State::Done && view.items.len() > 4
+    });
+    assert!(model.last_chat().unwrap().to_string().contains(&key));
+}
+
+#[test]
 fn a_conversation_is_deleted_on_the_server_after_a_yes() {
     let Setting { model, server, token, operator: _operator } = setting();
     let mut window = Window::connected(&server, &token);
