@@ -12,7 +12,6 @@ mod problem;
 mod reply;
 mod traffic;
 
-
 use reqwest::StatusCode;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect;
