@@ -77,8 +77,8 @@ fn the_padlock_is_closed_by_click_and_by_key_and_the_panel_lists_the_hosts() {
 #[test]
 fn what_left_in_clear_is_told_from_what_was_masked_and_nothing_hides_in_what_was_sent() {
     for (language, hidden) in [
-        (Language::English, "my key is ⟦API key: hidden here, but was sent⟧, theirs ⟦masked: API key #1⟧"),
-        (Language::Chinese, "my key is ⟦API 密钥：此处隐藏，但已发送⟧, theirs ⟦masked: API key #1⟧"),
+        (Language::English, "my key is [API key: hidden here, but was sent], theirs masked: API key #1"),
+        (Language::Chinese, "my key is [API 密钥：此处隐藏，但已发送], theirs masked: API key #1"),
     ] {
         let mut settings = Settings::default();
         settings.general.language = language;
@@ -88,7 +88,7 @@ fn what_left_in_clear_is_told_from_what_was_masked_and_nothing_hides_in_what_was
         let parts = vec![
             SentPart::Text("POST http://127.0.0.1/\n\nphoto\u{202E}gnp.exe\nmy key is ".into()),
             SentPart::Hidden(SecretKind::ApiKey),
-            SentPart::Text(", theirs ⟦masked: API key #1⟧".into()),
+            SentPart::Text(", theirs masked: API key #1".into()),
         ];
         stage.tell(Event::SentShown { session: SessionId::new("s"), parts });
         stage.settle();

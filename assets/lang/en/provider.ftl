@@ -147,7 +147,7 @@ settings-timeout-help = 0: what is usual for where the server is.
 ## What was sent, cost, images
 sent-title = What was sent
 sent-line = The last request of this chat, as it left. Keys are not shown and images are shortened. A secret that was sent as it is is hidden here and says so; where “masked” stands, that word was sent in its place.
-sent-hidden = ⟦{ $kind }: hidden here, but was sent⟧
+sent-hidden = [{ $kind }: hidden here, but was sent]
 sent-nothing = Nothing was sent from this chat since Nod started.
 sent-copy = Copy
 sent-close = Close

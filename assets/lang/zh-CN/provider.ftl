@@ -147,7 +147,7 @@ settings-timeout-help = 0：按服务器所在位置采用常用值。
 ## 发送的内容、费用、图片
 sent-title = 发送的内容
 sent-line = 本对话最近一次请求的原样。密钥不显示，图片已缩短。原样发送的机密在此隐藏并注明；标有“masked”之处，发送的是占位文字。
-sent-hidden = ⟦{ $kind }：此处隐藏，但已发送⟧
+sent-hidden = [{ $kind }：此处隐藏，但已发送]
 sent-nothing = Nod 启动以来，本对话还没有发送过内容。
 sent-copy = 复制
 sent-close = 关闭
