@@ -64,6 +64,6 @@ mod tests {
         let key = format!("sk-ant-api03-{}", "Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0FeDcBa98");
         let mut log = Safe(Vec::new());
         log.write_all(format!("opened a\u{1b}[2K\u{202E}b with {key}\n").as_bytes()).unwrap();
-        assert_eq!(String::from_utf8(log.0).unwrap(), "opened a\\u{001B}[2K\\u{202E}b with ⟦masked: API key⟧\n");
+        assert_eq!(String::from_utf8(log.0).unwrap(), "opened a\\u{001B}[2K\\u{202E}b with «masked: API key»\n");
     }
 }

@@ -88,7 +88,7 @@ mod tests {
     fn a_key_that_left_is_hidden_images_are_shortened_and_words_stay() {
         let key = "ghp_aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6";
         let image = format!("data:image/png;base64,{}", "A".repeat(4_000));
-        let words = format!("it was ⟦masked: API key #1⟧, it is {key}; ⟦0:0⟧");
+        let words = format!("it was «masked: API key #1», it is {key}; ⟦0:0⟧");
         let body = serde_json::json!({"messages": [{"content": words, "image": image}]});
         let sent = SentRequest {
             url: "https://api.example.com/v1/messages".into(),
@@ -100,7 +100,7 @@ mod tests {
             panic!("{shown:?}")
         };
         assert!(before.starts_with("POST https://api.example.com/v1/messages\nx-api-key: …\n\n{\n"), "{before}");
-        assert!(before.ends_with("it was ⟦masked: API key #1⟧, it is "), "what was masked stands as it left: {before}");
+        assert!(before.ends_with("it was «masked: API key #1», it is "), "what was masked stands as it left: {before}");
         assert!(after.starts_with("; ⟦0:0⟧\"") && after.contains("… (4022 B)") && after.len() < 200, "{after}");
     }
 }

@@ -283,7 +283,7 @@ mod tests {
         let key = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6");
         let text = format!("Is {key} mine?\n\na.env:\n````\n``` {key}\n````\n\nb:\n```\nx={key}");
         let mut masker = Masker::default();
-        let mask = "⟦masked: API key #1⟧";
+        let mask = "«masked: API key #1»";
         let expected = format!("Is {key} mine?\n\na.env:\n````\n``` {mask}\n````\n\nb:\n```\nx={mask}");
         let mut mask = |text: &str| masker.text("msg", text).into_owned();
         assert_eq!(attachments(&text, &mut mask), expected);

@@ -99,7 +99,7 @@ mod tests {
         };
         let key = format!("sk-ant-api03-{}", "Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0FeDcBa98");
         let shown = Notice::of_end(&lang, &end(TurnOutcome::Done), &format!("Use {key}")).unwrap();
-        assert_eq!(shown.body, "Use ⟦masked: API key⟧");
+        assert_eq!(shown.body, "Use «masked: API key»");
         assert_eq!(Notice::of_end(&lang, &end(TurnOutcome::Stopped), "x"), None);
     }
 }

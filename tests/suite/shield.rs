@@ -82,7 +82,7 @@ fn planted_keys_and_key_blocks_in_a_read_file_do_not_reach_a_remote_model() {
         let found = secrets(&desk);
         let kinds: Vec<SecretKind> = found.iter().map(|secret| secret.kind).collect();
         if is_remote {
-            assert!(sent.contains("⟦masked: API key #1⟧") && sent.contains("⟦masked: private key #1⟧"), "{sent}");
+            assert!(sent.contains("«masked: API key #1»") && sent.contains("«masked: private key #1»"), "{sent}");
             assert_eq!(kinds, [SecretKind::ApiKey, SecretKind::ApiKey, SecretKind::PrivateKey]);
             let card = desk.calls()[0].call.id.as_str().to_owned();
             assert!(found.iter().all(|secret| secret.places.contains(&card)));
@@ -168,7 +168,7 @@ fn history_is_masked_when_a_chat_moves_from_a_local_model_to_a_remote_one() {
     desk.turn_end();
     let sent = last_chat(&server);
     assert!(!sent.contains(&planted()) && !sent.contains(&second()), "{sent}");
-    assert!(sent.contains("The token is ⟦masked: API key #"), "{sent}");
+    assert!(sent.contains("The token is «masked: API key #"), "{sent}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_short_password_is_masked_wherever_a_local_model_or_a_result_repeats_it() {
     desk.turn_end();
     let sent = last_chat(&server);
     assert!(!sent.contains(password), "{sent}");
-    let mask = "⟦masked: password #1⟧";
+    let mask = "«masked: password #1»";
     assert!(sent.contains(&format!("The database password is {mask}. It runs on windows10.")), "{sent}");
     assert!(sent.contains(&format!("mysql -p{mask} < dump.sql # as {mask}")), "{sent}");
     let found = secrets(&desk);
@@ -227,7 +227,7 @@ fn listings_searches_errors_and_attached_files_are_masked_too() {
         .collect();
     assert!(!from_tools.contains(&second()), "{from_tools}");
     let person = chats[0]["messages"].as_array().unwrap().iter().find(|message| message["role"] == "user").unwrap();
-    assert!(person["content"].as_str().unwrap().contains("API_TOKEN=⟦masked: API key #1⟧"), "{person}");
+    assert!(person["content"].as_str().unwrap().contains("API_TOKEN=«masked: API key #1»"), "{person}");
     let message = desk.seen.iter().find_map(|event| match event {
         Event::MessageChanged(record) if record.message.content == attached => Some(record.id.clone()),
         _ => None,
@@ -387,7 +387,7 @@ fn a_remote_fallback_gets_the_masked_form_of_what_the_local_model_was_sent_in_th
             assert_eq!(then.contains(&secret), !is_remote, "{model}: {then}");
         }
         assert!(then.contains("first line") && then.contains("last line"), "{then}");
-        assert_eq!(then.contains("⟦masked: API key #1⟧"), is_remote, "{then}");
+        assert_eq!(then.contains("«masked: API key #1»"), is_remote, "{then}");
     }
 }
 
@@ -460,7 +460,7 @@ fn only_who_gave_an_answer_at_the_same_address_knows_its_words() {
     desk.say("Another?");
     desk.turn_end();
     let sent = last_chat(&server);
-    assert!(!sent.contains(&planted()) && sent.contains("Use ⟦masked: API key #1⟧."), "{sent}");
+    assert!(!sent.contains(&planted()) && sent.contains("Use «masked: API key #1»."), "{sent}");
     // The control: what it said itself goes back to it as it was.
     desk.say("Is it good?");
     desk.turn_end();
@@ -471,5 +471,5 @@ fn only_who_gave_an_answer_at_the_same_address_knows_its_words() {
     desk.say("Is it good?");
     desk.turn_end();
     let sent = last_chat(&other);
-    assert!(sent.contains("Use ⟦masked: API key #2⟧.") && !sent.contains(&second()), "{sent}");
+    assert!(sent.contains("Use «masked: API key #2».") && !sent.contains(&second()), "{sent}");
 }

@@ -163,6 +163,6 @@ mod tests {
         for secret in [body[3].as_str(), &key, "Tr0ub4dor&3"] {
             assert!(!shown.contains(secret), "{secret}: {shown}");
         }
-        assert!(shown.contains("it is ⟦masked: password #1⟧") && shown.contains("backup ⟦masked: API key #1⟧.txt"));
+        assert!(shown.contains("it is «masked: password #1»") && shown.contains("backup «masked: API key #1».txt"));
     }
 }

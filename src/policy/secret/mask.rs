@@ -280,7 +280,7 @@ enum Part {
 
 /// What stands where the value stood.
 fn shown(marks: &BTreeMap<SecretKind, String>, secret: &MaskedSecret) -> String {
-    let placeholder = || format!("⟦masked: {} #{}⟧", secret.kind.words(), secret.number);
+    let placeholder = || format!("«masked: {} #{}»", secret.kind.words(), secret.number);
     marks.get(&secret.kind).cloned().unwrap_or_else(placeholder)
 }
 

@@ -72,9 +72,9 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     let mut done = 0;
     for Secret { range, kind } in found {
         redacted.push_str(text.get(done..range.start).unwrap_or_default());
-        redacted.push_str("⟦masked: ");
+        redacted.push_str("«masked: ");
         redacted.push_str(kind.words());
-        redacted.push('⟧');
+        redacted.push('»');
         done = range.end;
     }
     redacted.push_str(text.get(done..).unwrap_or_default());

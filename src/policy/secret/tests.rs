@@ -234,14 +234,14 @@ fn a_value_keeps_its_placeholder_and_is_sent_only_where_it_was_released() {
     let (first, second) = (format!("ghp_{}", signs(36)), format!("ghp_{}", signs(40)));
     let mut masker = Masker::default();
     let one = masker.value("call_1", &json!({"content": format!("a={first}\nb={second}"), "path": "/projects/a"}));
-    assert_eq!(one, json!({"content": "a=⟦masked: API key #1⟧\nb=⟦masked: API key #2⟧", "path": "/projects/a"}));
+    assert_eq!(one, json!({"content": "a=«masked: API key #1»\nb=«masked: API key #2»", "path": "/projects/a"}));
     let mut known = masker.secrets();
     for secret in &mut known {
         secret.is_released = secret.number == 2;
     }
     let mut masker = Masker::new(known);
     let two = masker.value("call_2", &json!([first, second, {"token": "Xy12!abcQ9"}]));
-    assert_eq!(two, json!(["⟦masked: API key #1⟧", second, {"token": "⟦masked: password #1⟧"}]));
+    assert_eq!(two, json!(["«masked: API key #1»", second, {"token": "«masked: password #1»"}]));
     let secrets = masker.secrets();
     let shown: Vec<_> =
         secrets.iter().map(|secret| (secret.kind, secret.number, secret.tail.len(), secret.places.len())).collect();
@@ -255,10 +255,10 @@ fn what_repeats_a_found_value_in_other_words_is_masked_too() {
     let key = format!("sk-{}", signs(48));
     let mut masker = Masker::default();
     masker.text("call", &format!("OPENAI={key}"));
-    assert_eq!(masker.known(&format!("I saw x{key}x.")), "I saw x⟦masked: API key #1⟧x.");
+    assert_eq!(masker.known(&format!("I saw x{key}x.")), "I saw x«masked: API key #1»x.");
     assert_eq!(
         masker.known_in(&json!({"command": [format!("echo {key}")]})),
-        json!({"command": ["echo ⟦masked: API key #1⟧"]})
+        json!({"command": ["echo «masked: API key #1»"]})
     );
 }
 
@@ -269,7 +269,7 @@ fn a_short_password_that_was_met_by_its_name_is_known_everywhere() {
         let mut masker = Masker::default();
         assert_eq!(masker.text("before", &prose), prose, "nothing is known yet");
         masker.text("call", &format!("password={password}"));
-        let expected = "The password is ⟦masked: password #1⟧, so mysql -p⟦masked: password #1⟧ will do.";
+        let expected = "The password is «masked: password #1», so mysql -p«masked: password #1» will do.";
         assert_eq!(masker.known(&prose), expected);
         assert_eq!(masker.again("before", &prose), expected);
         let secrets = masker.secrets();
@@ -399,7 +399,7 @@ fn a_line_of_a_key_that_was_met_whole_is_known_everywhere() {
         "the control"
     );
     masker.value("two", &json!({"content": block}));
-    assert_eq!(masker.known(&format!("odd: {line} there")), "odd: ⟦masked: private key #1⟧ there");
+    assert_eq!(masker.known(&format!("odd: {line} there")), "odd: «masked: private key #1» there");
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn secrets_in_base64_and_in_utf_16_are_masked_where_they_are_written() {
         let cut = &encoded[skipped..];
         for written in [cut.to_owned(), wrapped(cut, 76), cut.replace('+', "-").replace('/', "_")] {
             let masked = masked(&json!({"content": written, "encoding": "base64"}));
-            assert!(masked.contains("⟦masked: API key #1⟧") && masked.contains("⟦masked: private key #1⟧"), "{masked}");
+            assert!(masked.contains("«masked: API key #1»") && masked.contains("«masked: private key #1»"), "{masked}");
             let secret = STANDARD.encode(&plain[26..]);
             assert!(!masked.contains(&secret[8..40]), "{skipped}: {masked}");
         }

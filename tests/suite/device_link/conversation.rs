@@ -406,11 +406,11 @@ fn secrets_of_attached_files_stay_here_and_what_was_typed_goes_as_it_stands() {
     // As the composer puts an attached file below the words.
     window.says(&format!("Look.\n\na.env:\n```\nthe key {key}\npassword=Tr0ub4dor&3\n```"));
     window.is_over(State::Done);
-    let masked = "Look.\n\na.env:\n```\nthe key ⟦masked: API key #1⟧\npassword=⟦masked: password #1⟧\n```";
+    let masked = "Look.\n\na.env:\n```\nthe key «masked: API key #1»\npassword=«masked: password #1»\n```";
     assert_eq!(window.seen(), [format!("> {masked}"), "Seen.".to_owned()], "what left is what is shown");
     assert!(window.toasts().contains(&"notice-server-masked"), "{:?}", window.toasts());
     let sent = model.last_chat().unwrap().to_string();
-    assert!(sent.contains("⟦masked: API key #1⟧") && !sent.contains(&key) && !sent.contains("Tr0ub4dor"), "{sent}");
+    assert!(sent.contains("«masked: API key #1»") && !sent.contains(&key) && !sent.contains("Tr0ub4dor"), "{sent}");
     // The control: the same words, typed.
     window.says(&format!("I mean {key}"));
     window.until("the second is answered", |state| {
