@@ -1,12 +1,12 @@
 //! What holds besides for a call that a server makes over the device link: relative paths only, no store of a repository, and
-//! nothing but reading.
+//! nothing but reading of files that have no other name.
 
 use std::path::PathBuf;
 
 use crate::ir::{Access, Code, Failure};
 
 use super::fold::fold_name;
-use super::{CallFacts, Lexical, PathPlace, Surroundings, lexical};
+use super::{CallFacts, Lexical, PathPlace, Surroundings, TargetKind, lexical};
 
 /// Judges a server's path by its text, as [`lexical`] does; absolute ones are refused before anything else, and `.git` with
 /// all below it is as secret as a key: its `config` can hold tokens.
@@ -41,7 +41,8 @@ pub(super) fn deny_server(facts: &CallFacts) -> Option<Failure> {
         PathPlace::Outside => Some(absolute()),
         PathPlace::Inside { relative, resolved_relative, .. } => {
             let mut parts = relative.parts().iter().chain(resolved_relative.parts());
-            parts.any(|part| is_repository(part)).then(secret)
+            let has_other_names = target.kind == TargetKind::File && target.links > 1;
+            parts.any(|part| is_repository(part)).then(secret).or_else(|| has_other_names.then(other_names))
         }
     })
 }
@@ -54,6 +55,14 @@ fn looks_absolute(given: &str) -> bool {
 
 fn absolute() -> Failure {
     Failure::new(Code::AbsolutePathDenied, "A server names paths relative to the workspace; absolute ones are refused.")
+}
+
+/// A hard link may be a name of what lies elsewhere, of a secret too: nothing tells.
+fn other_names() -> Failure {
+    Failure::new(
+        Code::PathOutOfScope,
+        "This file has other names (hard links), which may lie outside the workspace: a server does not get it.",
+    )
 }
 
 fn secret() -> Failure {

@@ -1,6 +1,7 @@
 //! One run of the server's agent: the same machine as on the desktop, with tools on the person's computer in place of its
 //! own, and its answer as AG-UI events. Everything said is in the ledger before it counts as said.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use crate::ir::{
 use crate::link::agui::{AGUI_VERSION, Event, Finish, Speaker, Usage};
 use crate::link::thread::{Prepared, RunStatus};
 use crate::link::wire::CallError;
+use crate::policy::escape_json;
 use crate::provider::Provider;
 use crate::provider::retry::{Decision, Shown, decide};
 use crate::tool::schema::validate;
@@ -250,20 +252,25 @@ impl Run<'_> {
             Err(CallError { code, message }) => json!({"success": false, "code": code, "error": message}),
         };
         let now = (self.agent.clock)();
+        let raw = value.to_string();
+        let summary = match escape_json(&raw) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(shown) => Some(shown),
+        };
         let result = ToolResult {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
             success: value.get("success") == Some(&Value::Bool(true)),
             error: value.get("error").and_then(Value::as_str).map(str::to_owned),
             result: value,
-            summary: None,
+            summary,
             duration_ms: now.since(began),
             timestamp: now,
         };
         self.say(Event::ToolCallResult {
             message_id: unique(),
             tool_call_id: self.full_id(call),
-            content: result.result.to_string(),
+            content: result.for_model(),
             role: Speaker::Tool,
         })
         .await;

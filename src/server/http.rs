@@ -20,12 +20,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::ir::{Message, Role};
 use crate::link::agui::{Event, RunAgentInput};
-use crate::link::thread::{CallView, Prepared, ThreadRow, ThreadView};
+use crate::link::thread::{CallView, Prepared, RunStatus, ThreadRow, ThreadView};
 use crate::link::wire::{CloseCode, MAX_FRAME_BYTES};
 
 use super::agent::{Agent, EVENTS};
 use super::connection::{Admitted, Device};
 use super::ledger::{LedgerError, NewTurn, RunStart};
+use super::running::Running;
 use super::service::{Calls, Context, Wanted, unique};
 use super::socket::{self, Pace};
 use super::ticket::{TICKET_SECONDS, TicketError, Tickets, without_tickets};
@@ -49,6 +50,8 @@ pub(super) struct House {
     pub(super) open_metrics: bool,
     /// Runs and calls under way, and what stops them.
     pub(super) runs: TaskTracker,
+    /// The runs by their thread.
+    pub(super) running: Running,
     pub(super) stop: CancellationToken,
     /// Connections of devices, and what ends them, after the runs.
     pub(super) sockets: TaskTracker,
@@ -266,9 +269,13 @@ async fn run_agent(
     let (sender, events) = mpsc::channel(EVENTS);
     let cancel = house.stop.child_token();
     let stop_with_stream = cancel.clone().drop_guard();
+    let underway = house.running.begin(&start.ids.thread_id, cancel.clone());
     let running = Arc::clone(&house);
     // Not part of the stream: when the client goes away, what the run owes the ledger is still done.
-    house.runs.spawn(async move { running.agent.run(&user, start, sender, cancel).await });
+    house.runs.spawn(async move {
+        running.agent.run(&user, start, sender, cancel).await;
+        drop(underway);
+    });
     let stream = sse(events, stop_with_stream);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
 }
@@ -328,11 +335,15 @@ async fn delete_thread(
     User(user): User,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Refused> {
-    if house.agent.ledger.delete_thread(&user, &id).await? {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(Refused::NotFound)
+    let ledger = house.agent.ledger.as_ref();
+    ledger.thread(&user, &id).await?.ok_or(Refused::NotFound)?;
+    // Its runs end first, as if each had been stopped: calls are taken back, and questions about them close.
+    house.running.stop(&id).await;
+    let left = ledger.thread(&user, &id).await?;
+    if left.is_some_and(|thread| thread.turns.iter().any(|turn| turn.status == RunStatus::Running)) {
+        return Err(Refused::Conflict("It is being answered by another process of this server: stop that first."));
     }
+    if ledger.delete_thread(&user, &id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(Refused::NotFound) }
 }
 
 async fn tool_call(

@@ -24,6 +24,7 @@ use super::http::{House, router};
 use super::ledger::{self, SharedLedger};
 use super::listener::{TlsListener, acceptor};
 use super::metrics::Metrics;
+use super::running::Running;
 use super::service::{Calls, unique};
 use super::socket::Pace;
 use super::ticket::Tickets;
@@ -89,6 +90,7 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
         is_dev: options.dev,
         open_metrics: options.listen.ip().is_loopback(),
         runs: runs.clone(),
+        running: Running::default(),
         stop: stop.clone(),
         sockets: sockets.clone(),
         end: end.clone(),

@@ -395,6 +395,8 @@ impl Machine {
         let problem = if let Some(problem) = self.closed_for.take() {
             problem
         } else if is(CloseCode::Replaced) {
+            // What ends here can be told to nobody: no question about it stays open.
+            self.cancel_all(todo);
             todo.push(Effect::Wait { problem: Problem::Replaced, wait_ms: None });
             return;
         } else if is(CloseCode::BadTicket) {

@@ -325,13 +325,19 @@ fn the_desktop_comes_back_after_a_wait_unless_another_took_its_place() {
 }
 
 #[test]
-fn a_token_that_is_no_longer_taken_cancels_what_is_under_way() {
-    let mut machine = connected();
-    machine.step(NOW, frame(2, request(&json!({}))));
-    machine.step(NOW, Input::Examined { number: 1 });
-    machine.step(NOW, Input::Reserved { number: 1, admission: Some(Admission::Fresh) });
+fn a_token_that_is_no_longer_taken_and_a_newer_connection_cancel_what_is_under_way() {
+    let under_way = || {
+        let mut machine = connected();
+        machine.step(NOW, frame(2, request(&json!({}))));
+        machine.step(NOW, Input::Examined { number: 1 });
+        machine.step(NOW, Input::Reserved { number: 1, admission: Some(Admission::Fresh) });
+        machine
+    };
+    let mut machine = under_way();
     let lost = Input::Lost { code: None, detail: String::new(), chance: 0.0 };
     assert!(!machine.step(NOW, lost).contains(&Effect::Cancel { number: 1 }), "a broken line cancels nothing");
+    let replaced = Input::Lost { code: Some(4_409), detail: "replaced".into(), chance: 1.0 };
+    assert!(under_way().step(NOW, replaced).contains(&Effect::Cancel { number: 1 }), "nobody hears of it here");
     let refused = Input::NotOpened { problem: LinkProblem::TokenRefused, chance: 0.0 };
     assert!(machine.step(NOW, refused).contains(&Effect::Cancel { number: 1 }));
 }

@@ -73,6 +73,10 @@ fn has_plain_here_tags(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '!' | '/' | '+' | ':');
     text.match_indices("<<").all(|(place, operator)| {
         let after = text.get(place + operator.len()..).unwrap_or_default();
+        if after.starts_with('<') {
+            // A here-string.
+            return true;
+        }
         let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
         let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'));
         let (tag, rest) = if let Some(quote) = quote {
@@ -84,8 +88,7 @@ fn has_plain_here_tags(text: &str) -> bool {
         };
         let is_quoted = quote.is_some();
         let is_whole = rest.chars().next().is_none_or(|c| c.is_whitespace() || ENDS_A_WORD.contains(&c));
-        // An operator without a word is a here-string, or no command at all.
-        is_whole && (!is_quoted || !tag.is_empty()) && tag.chars().all(|c| is_plain(c) || (is_quoted && c == ' '))
+        is_whole && !tag.is_empty() && tag.chars().all(|c| is_plain(c) || (is_quoted && c == ' '))
     })
 }
 
@@ -139,6 +142,8 @@ mod tests {
             "cat <<-EOF\n\thello\n\tEOF\n",
             "cat <<\"a b\"\nhello\na b\n",
             "cat <<<\"hello\"",
+            "cat <<< hello",
+            "echo $((1 << 2)) $((1<<2))",
             "echo $(ls $(pwd)) `date`",
             "echo $((1 + 2)) ${x:-y}",
             "diff <(ls a) <(ls b)",
@@ -175,6 +180,12 @@ mod tests {
             "a <<\\\n'' ",
             "a $(b <<'' )",
             "'f \nS\"f'<<''| ",
+            "at $(<<  ",
+            "a <<",
+            "a <<- ",
+            "a << ; b",
+            "a <<<<",
+            "a <<<<  $(",
         ] {
             assert!(parse(text).is_none(), "{text:?}");
         }

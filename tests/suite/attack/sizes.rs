@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use nod::ir::Preview;
+use nod::ir::{ChangeNote, Preview, Unshown};
 use serde_json::json;
 
 use super::Control::Shows;
@@ -66,7 +66,9 @@ fn what_is_too_large_is_refused_and_never_read_whole() {
             .write("sparse")
             .asked()
             .also(|ground, ran| {
-                assert!(format!("{:?}", ran.question().preview).contains("too large to show"));
+                let [ChangeNote::Replaces { what: Unshown::TooLarge { .. } }] = ran.question().preview.notes() else {
+                    panic!("not described: {:?}", ran.question().preview)
+                };
                 assert_eq!(ground.read("ws/sparse"), ATTACK);
             }),
         case("3.5.4", "five megabytes written")

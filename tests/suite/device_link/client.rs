@@ -86,19 +86,24 @@ impl Client {
 
     /// Waits until the ledger has a call in a status.
     pub(crate) async fn call_in(&self, id: &str, status: &str) -> Value {
+        self.get_in(&format!("/api/tool-calls/{id}"), |call| call["status"] == status).await
+    }
+
+    /// What is at an address once it is as it is to be.
+    pub(crate) async fn get_in(&self, path: &str, is_reached: impl Fn(&Value) -> bool) -> Value {
         let reached = async {
             loop {
-                let (_, call) = self.get(&format!("/api/tool-calls/{id}")).await;
-                if call["status"] == status {
-                    return call;
+                let (_, found) = self.get(path).await;
+                if is_reached(&found) {
+                    return found;
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        if let Ok(call) = timeout(PATIENCE, reached).await {
-            return call;
+        if let Ok(found) = timeout(PATIENCE, reached).await {
+            return found;
         }
-        panic!("{id} never became {status}: {}", self.get(&format!("/api/tool-calls/{id}")).await.1)
+        panic!("{path} never became what it should: {}", self.get(path).await.1)
     }
 
     /// Prepares a turn.

@@ -244,13 +244,29 @@ async fn closing_the_stream_stops_the_turn_and_takes_the_call_back() {
     device.send(json!({"type": "heartbeat"})).await;
     assert_eq!(device.next().await["type"], "heartbeat");
     let thread = format!("/api/threads/{}", turn["thread_id"].as_str().unwrap());
-    let (_, view) = client.get(&thread).await;
-    assert_eq!(view["turns"][0]["status"], "cancelled", "{view}");
+    client.get_in(&thread, |view| view["turns"][0]["status"] == "cancelled").await;
     // What comes after is in order for a model: each call has a result.
     model.answer(says("Well."));
     let next = client.prepare(json!({"thread_id": turn["thread_id"], "input": "And now?"})).await;
     client.run(&next).await.rest().await;
     assert_eq!(told(&model).len(), 2, "{:?}", model.last_chat());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thread_that_is_deleted_has_its_run_stopped_and_its_call_taken_back() {
+    let Setting { operator: _operator, model, server, client } = setting();
+    let mut device = Device::connect(&server, &client, "laptop").await;
+    model.answer(calls(&[("workspace_read_file", json!({"path": "a"}))]));
+    let turn = client.prepare(json!({"input": "Read", "device_id": "laptop"})).await;
+    let mut events = client.run(&turn).await;
+    events.until("TOOL_CALL_END").await;
+    let request = device.request().await;
+    let thread = format!("/api/threads/{}", turn["thread_id"].as_str().unwrap());
+    assert_eq!(client.delete(&thread).await.0, 204);
+    let cancel = device.until("tool.call.cancel").await;
+    assert_eq!(cancel["tool_call_id"], request["tool_call_id"]);
+    events.rest().await;
+    assert_eq!(client.get(&thread).await.0, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]

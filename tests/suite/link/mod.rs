@@ -270,6 +270,23 @@ fn every_refusal_before_the_question_has_its_code_and_nobody_is_asked() {
     assert_eq!(line.hear()["output"]["content"], "legal\n");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_with_another_name_is_refused_without_a_question() {
+    let server = LinkServer::new();
+    let (mut desktop, mut line) = Desktop::connected(&server);
+    let (inside, second) = (desktop.workspace().join("twice.txt"), desktop.workspace().join("../second"));
+    std::fs::write(&inside, "KEY=1\n").unwrap();
+    std::fs::hard_link(&inside, &second).unwrap();
+    line.ask("t:1", READ, &json!({"path": "twice.txt"}));
+    assert_eq!(code(&line.hear()), "PATH_OUT_OF_SCOPE");
+    assert!(!desktop.was_asked());
+    // The control: with one name it is asked.
+    std::fs::remove_file(&second).unwrap();
+    line.ask("t:2", READ, &json!({"path": "twice.txt"}));
+    assert!(desktop.question().target.ends_with("twice.txt"));
+}
+
 #[test]
 fn what_is_refused_answers_alike_whether_it_is_there_or_not_byte_for_byte() {
     let server = LinkServer::new();
