@@ -51,7 +51,7 @@ pub(super) async fn prepare(
     let language = shared.language();
     let mut fallback = fallback(shared, options, &settings).await;
     // What looks local is asked whether it is; what is elsewhere for certain hears nothing before it is needed.
-    if let Some(fallback) = fallback.as_mut().filter(|fallback| !fallback.is_elsewhere()) {
+    if let Some(fallback) = fallback.as_mut().filter(|fallback| !fallback.provider.is_remote(&fallback.model)) {
         fallback.info = shared.models.info(fallback).await;
     }
     let answerers: Vec<&Answerer> = [Some(&answerer), fallback.as_ref()].into_iter().flatten().collect();

@@ -387,7 +387,8 @@ impl Answerer {
 
     /// Whether what it is sent leaves this machine.
     pub(super) fn is_elsewhere(&self) -> bool {
-        self.provider.is_remote(&self.model) || self.info.as_ref().is_some_and(|info| info.is_elsewhere)
+        let by_info = self.info.as_ref().map_or(self.provider.may_forward(), |info| info.is_elsewhere);
+        self.provider.is_remote(&self.model) || by_info
     }
 
     pub(super) fn name(&self) -> String {

@@ -55,6 +55,11 @@ pub trait Provider: Send + Sync {
         true
     }
 
+    /// Whether a model that looks local may run elsewhere all the same, unless its server says that it does not.
+    fn may_forward(&self) -> bool {
+        false
+    }
+
     /// The models it offers.
     fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>>;
 

@@ -242,6 +242,11 @@ fn rules(network: Network, around: Around) -> Result<Rules, Error> {
     }
     let typing = typing.iter().map(|request| when(vec![is(1, Length::Dword, Is::Eq, number(*request))?]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
+    // A lease on one of the person's files: whoever opens it would wait until it is given back.
+    rules.insert(
+        libc::SYS_fcntl,
+        vec![when(vec![is(1, Length::Dword, Is::Eq, number(libc::F_SETLEASE.cast_unsigned().into()))?])?],
+    );
     // Another process's limits, order and turn: one with a second of processor time left is soon dead. 0 is oneself.
     let another = |argument| when(vec![is(argument, Length::Dword, Is::Ne, 0)?]);
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr] {

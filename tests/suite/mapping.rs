@@ -28,6 +28,10 @@ const ORDER: &str = "NOD_TEST_MAPPING";
 fn writes_through_a_mapping() {
     let Ok(order) = std::env::var(ORDER) else { return };
     let [how, path, content] = order.split('|').collect::<Vec<_>>().try_into().unwrap();
+    if how == "lease" {
+        let is_leased = nod::sandbox::lease(File::open(path).unwrap()).is_ok();
+        return println!("{}", if is_leased { "leased" } else { "refused" });
+    }
     let content = fs::read(content).unwrap();
     let opened = if how == "renamed" { "copy" } else { path };
     match how {
@@ -258,6 +262,37 @@ fn the_persons_own_save_waits_for_a_moment_and_goes_through() {
     // The kernel would make it wait for 45 seconds.
     let waited: u64 = fs::read_to_string(saved).unwrap().parse().unwrap();
     assert!(waited < 20_000, "{waited} ms");
+    assert_eq!(ground.config(), format!("{}# mine\n", ground.before), "what they wrote stays");
+}
+
+#[test]
+fn what_is_read_only_by_one_name_is_not_written_by_another() {
+    also_as_ordinary_user("mapping::what_is_read_only_by_one_name_is_not_written_by_another");
+    for tier in [Tier::A, Tier::B] {
+        let Some(walls) = walls(tier).filter(|_| has_git()) else { continue };
+        let (control, ground) = (Ground::new(), Ground::new());
+        for ground in [&control, &ground] {
+            fs::hard_link(ground.folder().join(".git/config"), ground.folder().join("second")).unwrap();
+        }
+        let command = "cat evil > second && echo written";
+        run_tool(&CommandWalls::default(), &control.folder(), command).unwrap();
+        assert!(control.is_obeyed());
+        let ran = run_tool(&walls, &ground.folder(), &format!("{command}; sleep 60"));
+        assert!(!ground.is_obeyed(), "{tier:?}: {ran:?}");
+        assert_eq!((code(&ran), ground.config()), (Some("PROTECTED_PATH_DENIED"), ground.before.clone()), "{tier:?}");
+    }
+}
+
+#[test]
+fn a_command_makes_nobody_wait_for_a_lease_of_its_own() {
+    // In tier A this program cannot be reached; what is refused there is the same list.
+    let Some(tier_b) = walls(Tier::B).filter(|_| has_git()) else { return };
+    let ground = Ground::new();
+    let command = Ground::maps("lease", "evil", "evil");
+    let control = run_tool(&CommandWalls::default(), &ground.folder(), &command).unwrap();
+    assert!(control["stdout"].as_str().unwrap().contains("leased"), "{control}");
+    let ran = run_tool(&tier_b, &ground.folder(), &command).unwrap();
+    assert!(ran["stdout"].as_str().unwrap().contains("refused"), "{ran}");
 }
 
 fn save(path: &Path) {

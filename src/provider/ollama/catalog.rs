@@ -38,7 +38,7 @@ impl Ollama {
         let mut facts = Facts {
             capabilities: tag.capabilities.unwrap_or_default().0,
             trained_window: details.context_length.unwrap_or_default(),
-            is_remote: tag.remote_model.is_some(),
+            is_remote: tag.remote_model.is_some() || tag.remote_host.is_some(),
             size: details.parameter_size,
             ..Facts::default()
         };
@@ -115,7 +115,7 @@ impl Facts {
             capabilities: shown.capabilities.unwrap_or_default().0,
             trained_window: trained.or(details.context_length).unwrap_or_default(),
             own_window: shown.parameters.as_deref().and_then(num_ctx_of),
-            is_remote: shown.remote_model.is_some(),
+            is_remote: shown.remote_model.is_some() || shown.remote_host.is_some(),
             size: details.parameter_size,
         }
     }

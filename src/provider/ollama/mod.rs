@@ -193,6 +193,10 @@ impl Provider for Ollama {
         is_cloud || self.is_remote.unwrap_or(!self.http.is_on_this_machine())
     }
 
+    fn may_forward(&self) -> bool {
+        true
+    }
+
     fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, Error>> {
         Box::pin(async { self.models().await.map_err(|error| self.named(error)) })
     }

@@ -171,6 +171,7 @@ pub(super) struct TagModel {
     pub(super) details: Option<Details>,
     pub(super) capabilities: Option<Few<String, LISTED>>,
     pub(super) remote_model: Option<String>,
+    pub(super) remote_host: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -192,6 +193,7 @@ pub(super) struct Show {
     pub(super) capabilities: Option<Few<String, LISTED>>,
     pub(super) parameters: Option<String>,
     pub(super) remote_model: Option<String>,
+    pub(super) remote_host: Option<String>,
 }
 
 /// `GET /api/ps`: the models that are loaded.

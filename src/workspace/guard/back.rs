@@ -35,7 +35,7 @@ impl Before<'_> {
             .collect();
         // The inner before the outer, so that a folder is empty when its turn comes.
         for (path, now) in after.protected.iter().rev() {
-            let is_moved = moved.contains(&now.object()) && self.was_elsewhere(now);
+            let is_moved = moved.contains(&now.object()) && self.was_elsewhere(path, now);
             if before.protected.contains_key(path) || is_moved {
                 continue;
             }
@@ -65,12 +65,39 @@ impl Before<'_> {
         reverted
     }
 
-    /// Whether this very thing was there before, by another path.
-    pub(super) fn was_elsewhere(&self, now: &Kept) -> bool {
-        self.found.protected.values().any(|kept| kept.object() == now.object() && kept.is_same(now))
+    /// Whether this very thing was there before, by another path, and has only gone along with its folder: where it would
+    /// be something else to whoever looks there, it is as new as any.
+    pub(super) fn was_elsewhere(&self, path: &[OsString], now: &Kept) -> bool {
+        let is_it = |kept: &Kept| kept.object() == now.object() && kept.is_same(now);
+        self.found.protected.iter().any(|(old, kept)| is_it(kept) && self.went_along(old, path))
     }
 
-    /// Whether the command could not change what is at this path: then somebody else did.
+    /// Whether a path differs from another by nothing that gives it its meaning: from the outermost folder that does on, all
+    /// names are the same, but for a repository's own, which may be called anything but `.git`.
+    fn went_along(&self, old: &[OsString], new: &[OsString]) -> bool {
+        let is_git = |name: &OsString| name.eq_ignore_ascii_case(".git");
+        let repositories = self.found.git_folders.iter().filter(|git| !git.is_empty() && old.starts_with(git));
+        let tops = self.found.tops.iter().map(|top| &top.path).filter(|top| old.starts_with(top));
+        let repository = repositories.map(Vec::len).min();
+        let outermost = repository.into_iter().chain(tops.map(Vec::len)).min().unwrap_or(old.len());
+        let Some((above_and_top, below)) = old.split_at_checked(outermost) else { return false };
+        let Some(new_top_and_above) = new.len().checked_sub(below.len()).and_then(|length| new.get(..length)) else {
+            return false;
+        };
+        let (Some(top), Some((new_top, above))) = (above_and_top.last(), new_top_and_above.split_last()) else {
+            return false;
+        };
+        let is_free = repository == Some(outermost) && !is_git(top) && !is_git(new_top);
+        new.ends_with(below) && (top == new_top || is_free) && !above.iter().any(is_git)
+    }
+
+    /// Whether the command could not change what is at this path: then somebody else did. A file with another name could be
+    /// changed by that one.
+    fn is_out_of_reach(&self, path: &[OsString], kept: Option<&Kept>) -> bool {
+        self.is_fixed(path) && !kept.is_some_and(Kept::has_other_names)
+    }
+
+    /// Whether this path is mounted read-only for the command.
     pub(super) fn is_fixed(&self, path: &[OsString]) -> bool {
         self.fixed.iter().any(|top| path.starts_with(&top.path) && parent_of(self.root, &top.path) == Some(top.parent))
     }
@@ -92,7 +119,7 @@ impl Before<'_> {
 
     /// Puts back what was there: a file by a new file that takes its name, never into an inode that has other names.
     pub(super) fn restore(&self, path: &[OsString], kept: &Kept, now: Option<&Kept>) -> Reverted {
-        if self.is_fixed(path) {
+        if self.is_out_of_reach(path, Some(kept)) {
             return self.reverted(path, Revert::Outside);
         }
         match restore(self.root, path, kept, now) {

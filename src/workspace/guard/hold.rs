@@ -76,8 +76,11 @@ impl Holds {
             let picked_up = guarded.before.protected.iter().filter(|(_, kept)| {
                 kept.when == PickedUp::AtOnce && matches!(kept.content, Content::File(_) | Content::Unknown)
             });
-            let paths = picked_up.map(|(path, _)| path).chain(&guarded.before.harmless);
-            files.extend(paths.filter(|path| !before.is_fixed(path)).map(|path| (number, path.clone())));
+            // What is read-only by this name may be written by another.
+            let paths = picked_up.map(|(path, kept)| (path, kept.has_other_names()));
+            let paths = paths.chain(guarded.before.harmless.iter().map(|path| (path, false)));
+            let open = paths.filter(|(path, has_other_names)| *has_other_names || !before.is_fixed(path));
+            files.extend(open.map(|(path, _)| (number, path.clone())));
         }
         let is_example =
             |path: &[OsString]| path.last().is_some_and(|name| name.as_encoded_bytes().ends_with(b".sample"));
@@ -90,6 +93,11 @@ impl Holds {
             }
         }
         holds
+    }
+
+    /// Whether somebody may be kept waiting.
+    pub(super) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// Whether there is anything to look after.

@@ -86,6 +86,11 @@ impl Kept {
         is_unchanged && self.stat.kind == now.stat.kind && self.stat.mode == now.stat.mode
     }
 
+    /// Whether it is a file that can be written by another name, wherever that lies.
+    pub(super) fn has_other_names(&self) -> bool {
+        self.stat.kind == TargetKind::File && self.stat.identity.links > 1
+    }
+
     pub(super) fn object(&self) -> Object {
         (self.stat.identity.device, self.stat.identity.inode)
     }

@@ -120,6 +120,8 @@ pub struct Watched {
     pub stopped_for: Option<(String, Revert)>,
     /// How many folders were not watched.
     pub unwatched: u64,
+    /// When the command had ended, in nanoseconds since 1970; `None` without a watch.
+    ended_ns: Option<i128>,
     reverted: Vec<Reverted>,
     /// What was taken away, by path and held open: whoever was writing it wrote on.
     held: Vec<(usize, String, File)>,
@@ -293,6 +295,7 @@ impl Guard {
     pub fn revert(mut self, watched: Watched) -> GuardReport {
         // Nobody is kept waiting for what is put back.
         self.watcher = None;
+        let ended_ns = watched.ended_ns;
         let mut report = GuardReport { reverted: watched.into_reverted(), unseen: 0 };
         let mut names = std::mem::take(&mut self.names);
         for (number, guarded) in self.roots.iter_mut().enumerate() {
@@ -307,7 +310,11 @@ impl Guard {
                 number,
                 most_folders: MOST_FOLDERS,
             };
-            let after = look.whole();
+            let mut after = look.whole();
+            if let Some(ended_ns) = ended_ns {
+                // What somebody waited to write is theirs.
+                record::leave_what_came_later(guarded, &mut after, ended_ns, ended_ns);
+            }
             report.unseen += after.unseen();
             for reverted in guarded.before().put_back(&after) {
                 // What is put back for the second time was taken away the first time.

@@ -234,6 +234,7 @@ fn finish(record: Record, touched_ns: i128) -> FinishedLook {
             }
         }
         let later = leave_what_came_later(&guarded, &mut after, ended_ns, latest_ns);
+        leave_what_went_later(&guarded, &mut after, ended_ns);
         look.later.extend(later.into_iter().map(|path| (number, super::shown(&path))));
         look.report.unseen += after.unseen();
         look.report.reverted.extend(guarded.before().put_back(&after));
@@ -259,7 +260,7 @@ fn find_again(recorded: &RecordedRoot) -> Option<Root> {
 
 /// What changed after the command's last moment counts as it was before: it is the person's. Gives what of it is told: not
 /// what changed when anybody could have known that it is theirs.
-fn leave_what_came_later(
+pub(super) fn leave_what_came_later(
     guarded: &GuardedRoot,
     after: &mut Found,
     ended_ns: i128,
@@ -286,16 +287,19 @@ fn leave_what_came_later(
             told.push(path);
         }
     }
-    // What is gone may have been taken away later: its folder says when it changed last.
+    told
+}
+
+/// What is gone may have been taken away later: its folder says when it changed last.
+fn leave_what_went_later(guarded: &GuardedRoot, after: &mut Found, ended_ns: i128) {
     let root = guarded.root.folder();
-    for (path, kept) in before {
+    for (path, kept) in &guarded.before.protected {
         let parents = path.split_last().map(|(_, parents)| parents).unwrap_or_default();
         let changed = |folder: Folder| folder.stat().is_ok_and(|stat| stat.changed_ns > ended_ns);
         if !after.protected.contains_key(path) && descend(root, parents).is_some_and(changed) {
             after.protected.insert(path.clone(), kept.clone());
         }
     }
-    told
 }
 
 impl GuardedRoot {

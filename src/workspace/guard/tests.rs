@@ -87,6 +87,33 @@ fn what_is_executed_later_is_found_in_repositories_below_too_and_what_git_stores
 }
 
 #[test]
+fn what_is_moved_to_where_git_looks_is_new_there_and_what_goes_along_with_its_folder_is_not() {
+    let place = place();
+    for path in ["HEAD", "config", "objects/x", "refs/x"] {
+        write(place.temp.path(), &format!("fixtures/evil/{path}"), "x");
+        write(place.temp.path(), &format!("bare.git/{path}"), "x");
+    }
+    write(place.temp.path(), ".git/hooks/pre-push.sample", "#!/bin/sh");
+    let reverted = place.after(|| {
+        fs::create_dir(place.path("app")).unwrap();
+        for (old, new) in [
+            ("fixtures/evil", "app/.git"),
+            (".git/hooks/pre-push.sample", ".git/hooks/post-commit"),
+            ("lib", "moved"),
+            ("bare.git", "renamed.git"),
+        ] {
+            fs::rename(place.path(old), place.path(new)).unwrap();
+        }
+    });
+    let expected = [
+        (".git/hooks/post-commit", Revert::Removed),
+        (".git/hooks/pre-push.sample", Revert::Restored),
+        ("app/.git/config", Revert::Removed),
+    ];
+    assert_eq!(reverted, expected.map(|(path, how)| (path.to_owned(), how)));
+}
+
+#[test]
 fn an_ordinary_command_has_nothing_reverted() {
     let place = place();
     let reverted = place.after(|| {

@@ -10,6 +10,7 @@ use std::ffi::{CStr, OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -137,6 +138,11 @@ impl Watcher {
                 break;
             }
         }
+        watched.ended_ns = Some(now_ns());
+        if self.holds.holds_any() {
+            // Whoever waits writes after this moment, also by the kernel's clock, which is coarse.
+            std::thread::sleep(COARSE);
+        }
         watched.unwatched = self.unwatched;
         watched
     }
@@ -154,6 +160,15 @@ impl Watcher {
         }
         all
     }
+}
+
+/// The longest step of the kernel's clock for files, and some more.
+const COARSE: Duration = Duration::from_millis(12);
+
+#[expect(clippy::disallowed_methods, reason = "it is compared with the times that the kernel gives to files")]
+fn now_ns() -> i128 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
 }
 
 /// One look at what happened.
@@ -351,7 +366,7 @@ impl Round<'_> {
                     self.trip_by(guarded, path, || before.restore(path, kept, Some(now)));
                 }
             }
-            None if before.was_elsewhere(now) || is_nobodys(guarded, path, now) => {}
+            None if before.was_elsewhere(path, now) || is_nobodys(guarded, path, now) => {}
             None => {
                 if now.when == PickedUp::AtOnce || before.is_fixed(path) {
                     self.trip_by(guarded, path, || before.take_away(path, now));
