@@ -72,23 +72,38 @@ impl Before<'_> {
         self.found.protected.iter().any(|(old, kept)| is_it(kept) && self.went_along(old, path))
     }
 
-    /// Whether a path differs from another by nothing that gives it its meaning: from the outermost folder that does on, all
-    /// names are the same, but for a repository's own, which may be called anything but `.git`.
+    /// Whether what was at a path went along with a folder: the outermost one that gives it its meaning is the same and in
+    /// the same folder as before, wherever that lies now. A repository that is not called `.git` means the same anywhere.
     fn went_along(&self, old: &[OsString], new: &[OsString]) -> bool {
         let is_git = |name: &OsString| name.eq_ignore_ascii_case(".git");
         let repositories = self.found.git_folders.iter().filter(|git| !git.is_empty() && old.starts_with(git));
-        let tops = self.found.tops.iter().map(|top| &top.path).filter(|top| old.starts_with(top));
-        let repository = repositories.map(Vec::len).min();
-        let outermost = repository.into_iter().chain(tops.map(Vec::len)).min().unwrap_or(old.len());
-        let Some((above_and_top, below)) = old.split_at_checked(outermost) else { return false };
-        let Some(new_top_and_above) = new.len().checked_sub(below.len()).and_then(|length| new.get(..length)) else {
+        let repository = repositories.min_by_key(|git| git.len());
+        let tops = self.found.tops.iter().filter(|top| old.starts_with(&top.path));
+        let top =
+            tops.min_by_key(|top| top.path.len()).filter(|top| repository.is_none_or(|git| top.path.len() < git.len()));
+        let length = top.map(|top| &top.path).or(repository).map_or(old.len(), Vec::len);
+        let (Some((outermost, below)), Some(new_outermost)) = (
+            old.split_at_checked(length),
+            new.len().checked_sub(old.len() - length).and_then(|length| new.get(..length)),
+        ) else {
             return false;
         };
-        let (Some(top), Some((new_top, above))) = (above_and_top.last(), new_top_and_above.split_last()) else {
+        let (Some(name), Some((new_name, above))) = (outermost.last(), new_outermost.split_last()) else {
             return false;
         };
-        let is_free = repository == Some(outermost) && !is_git(top) && !is_git(new_top);
-        new.ends_with(below) && (top == new_top || is_free) && !above.iter().any(is_git)
+        if !new.ends_with(below) || above.iter().any(is_git) {
+            return false;
+        }
+        let is = |path: &[OsString], object: Object| object_at(self.root, path) == Some(object);
+        match (top, repository.and_then(|git| self.found.git_objects.get(git))) {
+            (Some(top), _) => name == new_name && is(above, top.parent),
+            (None, Some((itself, _))) if !is_git(name) => !is_git(new_name) && is(new_outermost, *itself),
+            (None, Some((itself, holder))) => {
+                name == new_name && is(new_outermost, *itself) && holder.is_none_or(|holder| is(above, holder))
+            }
+            // After a crash nobody knows which folder it was.
+            (None, None) => name == new_name,
+        }
     }
 
     /// Whether the command could not change what is at this path: then somebody else did. A file with another name could be
@@ -139,7 +154,12 @@ impl Before<'_> {
 
 fn parent_of(root: &Folder, path: &[OsString]) -> Option<Object> {
     let (_, parents) = path.split_last()?;
-    descend(root, parents)?.stat().ok().map(|stat| object_of(&stat))
+    object_at(root, parents)
+}
+
+/// Which folder lies there.
+fn object_at(root: &Folder, path: &[OsString]) -> Option<Object> {
+    descend(root, path)?.stat().ok().map(|stat| object_of(&stat))
 }
 
 /// The folder that something lies in, so that it can be changed there: a command may have taken that right away.

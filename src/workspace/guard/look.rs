@@ -33,6 +33,8 @@ pub(super) struct Found {
     pub(super) tops: Vec<Top>,
     /// Folders of git itself, nearest first: they stay where they are.
     pub(super) git_folders: Vec<Vec<OsString>>,
+    /// By the path of a folder of git: it, and the folder that it lies in. Not kept over a crash.
+    pub(super) git_objects: HashMap<Vec<OsString>, (Object, Option<Object>)>,
     /// What changes nothing for git as it is, and would as something else: by path.
     pub(super) harmless: Vec<Vec<OsString>>,
     /// Sensitive names, and whether each is a folder.
@@ -152,17 +154,17 @@ struct Walk<'look> {
 impl Walk<'_> {
     fn start(&mut self, Start { folder, path, around, above }: Start) {
         self.path = path;
-        let Some(frame) = self.enter(folder, around, above) else { return };
+        let Some(frame) = self.enter(folder, around, above, None) else { return };
         let mut frames = vec![frame];
         while let Some(frame) = frames.last_mut() {
             if let Some((name, around)) = frame.waiting.pop() {
                 let Some(folder) = &frame.folder else { continue };
-                let watch = frame.watch;
+                let (watch, object) = (frame.watch, frame.object);
                 let opened = folder.open_folder(&name);
                 let stat = folder.stat_of(&name);
                 self.path.push(name);
                 let entered = match opened {
-                    Ok(folder) => self.enter(folder, around, watch),
+                    Ok(folder) => self.enter(folder, around, watch, Some(object)),
                     Err(error) => {
                         self.could_not_open(&error, stat.ok());
                         None
@@ -216,7 +218,13 @@ impl Walk<'_> {
     }
 
     /// Looks at one folder; gives what waits in it. `None` where there is nothing to do.
-    fn enter(&mut self, folder: Folder, mut around: Around, above: Option<i32>) -> Option<Frame> {
+    fn enter(
+        &mut self,
+        folder: Folder,
+        mut around: Around,
+        above: Option<i32>,
+        object_above: Option<Object>,
+    ) -> Option<Frame> {
         let Ok(stat) = folder.stat() else {
             self.found.unreached += 1;
             return None;
@@ -242,6 +250,7 @@ impl Walk<'_> {
         }
         if around.is_top_of_git() {
             self.found.git_folders.push(self.path.clone());
+            self.found.git_objects.insert(self.path.clone(), (object, object_above));
         }
         self.found.folders.insert(object);
         self.found.paths.insert(number_of(&self.path));

@@ -128,6 +128,11 @@ impl Around {
 
     /// What a name in this folder is because something leads there.
     fn led_meaning(&self, name: &OsStr, is_folder: bool) -> Option<Meaning> {
+        // Folders on the way there may change as they like; a link in the place of one leads elsewhere.
+        let is_way = |led: &Led| matches!(led.rest.as_slice(), [first, _, ..] if first == name);
+        if !is_folder && self.led.iter().any(is_way) {
+            return Some(Meaning::Protected(PickedUp::AtOnce));
+        }
         let ends = self.led.iter().filter(|led| matches!(led.rest.as_slice(), [last] if last == name));
         let meanings: Vec<Meaning> = ends
             .filter_map(|led| match led.names.as_slice() {

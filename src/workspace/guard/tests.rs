@@ -94,10 +94,14 @@ fn what_is_moved_to_where_git_looks_is_new_there_and_what_goes_along_with_its_fo
         write(place.temp.path(), &format!("bare.git/{path}"), "x");
     }
     write(place.temp.path(), ".git/hooks/pre-push.sample", "#!/bin/sh");
+    write(place.temp.path(), "fixtures/p/.mcp.json", "{}");
+    write(place.temp.path(), "fixtures/r/.git/config", "x");
     let reverted = place.after(|| {
-        fs::create_dir(place.path("app")).unwrap();
+        fs::create_dir_all(place.path("app/r")).unwrap();
         for (old, new) in [
             ("fixtures/evil", "app/.git"),
+            ("fixtures/p/.mcp.json", "app/.mcp.json"),
+            ("fixtures/r/.git", "app/r/.git"),
             (".git/hooks/pre-push.sample", ".git/hooks/post-commit"),
             ("lib", "moved"),
             ("bare.git", "renamed.git"),
@@ -109,6 +113,9 @@ fn what_is_moved_to_where_git_looks_is_new_there_and_what_goes_along_with_its_fo
         (".git/hooks/post-commit", Revert::Removed),
         (".git/hooks/pre-push.sample", Revert::Restored),
         ("app/.git/config", Revert::Removed),
+        ("app/.mcp.json", Revert::Removed),
+        ("app/r/.git/config", Revert::Removed),
+        ("fixtures/p/.mcp.json", Revert::Restored),
     ];
     assert_eq!(reverted, expected.map(|(path, how)| (path.to_owned(), how)));
 }

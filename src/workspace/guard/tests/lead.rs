@@ -93,6 +93,20 @@ fn a_folder_that_is_led_to_and_is_not_there_yet_is_known_when_it_comes() {
 }
 
 #[test]
+fn a_link_in_the_place_of_a_folder_on_the_way_is_taken_away() {
+    let place = place();
+    write(place.temp.path(), ".git/config", "[core]\nfsmonitor = far/tools/fsm\n");
+    write(place.temp.path(), "far/tools/fsm", "#!/bin/sh");
+    let reverted = place.after(|| {
+        fs::rename(place.path("far"), place.path("gone")).unwrap();
+        write(place.temp.path(), "n/tools/fsm", "evil");
+        symlink("n", place.path("far")).unwrap();
+    });
+    assert_eq!(reverted, [("far".to_owned(), Revert::Removed)]);
+    assert!(place.path("far").symlink_metadata().is_err());
+}
+
+#[test]
 fn leads_cross_from_one_allowed_folder_to_another() {
     let (place, other) = (place(), tempfile::tempdir().unwrap());
     fs::write(other.path().join("pc"), "#!/bin/sh").unwrap();
