@@ -58,6 +58,25 @@ fn ctrl_enter_allows_once_and_only_after_the_guard() {
 }
 
 #[test]
+fn no_key_answers_a_question_under_the_dialog_of_a_closing_window() {
+    let mut stage = ready();
+    let state = nod::ir::State::Confirming;
+    stage.tell(Event::StateChanged { session: nod::ir::SessionId::new("s"), state });
+    stage.harness.state_mut().act(nod::app::Intent::RequestClose);
+    stage.settle();
+    assert!(stage.harness.query_by_label_contains("Stop what is running?").is_some(), "{:?}", stage.texts());
+    stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    stage.settle();
+    assert_eq!(answers(&mut stage), []);
+    // The control: once the dialog is gone, the same key answers.
+    stage.harness.state_mut().act(nod::app::Intent::CancelClose);
+    stage.settle();
+    stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
+}
+
+#[test]
 fn a_key_that_is_held_down_answers_nothing_that_comes_after() {
     for (modifiers, key) in
         [(Modifiers::COMMAND, Key::Enter), (Modifiers::NONE, Key::Escape), (Modifiers::NONE, Key::Enter)]

@@ -2,7 +2,7 @@
 
 use egui::{Align, Event, Frame, Id, Key, Label, Layout, Margin, Modifiers, Response, Ui, vec2};
 
-use crate::app::Intent;
+use crate::app::{Closing, Intent};
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
 use crate::ui::icon::Icon;
@@ -236,7 +236,8 @@ fn keys(
     request: &ConfirmRequest,
     (pressed, can_allow): (Pressed, bool),
 ) -> Option<Intent> {
-    if egui::Popup::is_any_open(ui.ctx()) {
+    // What covers it has the keys.
+    if egui::Popup::is_any_open(ui.ctx()) || scene.state.closing == Closing::Asked {
         return None;
     }
     if take_fresh_key(ui, Modifiers::NONE, Key::Escape) {
