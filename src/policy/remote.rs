@@ -1,5 +1,5 @@
 //! What holds besides for a call that a server makes over the device link: relative paths only, no store of a repository, and
-//! nothing but reading of files that have no other name.
+//! nothing but reading of files that lie nowhere else.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,8 @@ pub(super) fn deny_server(facts: &CallFacts) -> Option<Failure> {
         PathPlace::Inside { relative, resolved_relative, .. } => {
             let mut parts = relative.parts().iter().chain(resolved_relative.parts());
             let has_other_names = target.kind == TargetKind::File && target.links > 1;
-            parts.any(|part| is_repository(part)).then(secret).or_else(|| has_other_names.then(other_names))
+            let is_elsewhere = target.other_mount || has_other_names;
+            parts.any(|part| is_repository(part)).then(secret).or_else(|| is_elsewhere.then(elsewhere))
         }
     })
 }
@@ -57,11 +58,12 @@ fn absolute() -> Failure {
     Failure::new(Code::AbsolutePathDenied, "A server names paths relative to the workspace; absolute ones are refused.")
 }
 
-/// A hard link may be a name of what lies elsewhere, of a secret too: nothing tells.
-fn other_names() -> Failure {
+/// A mount shows what lies elsewhere, and a hard link may be a name of it, or of a secret: nothing tells.
+fn elsewhere() -> Failure {
     Failure::new(
         Code::PathOutOfScope,
-        "This file has other names (hard links), which may lie outside the workspace: a server does not get it.",
+        "This is mounted here or has other names (hard links), so it may lie outside the workspace: a server does not get \
+         it.",
     )
 }
 

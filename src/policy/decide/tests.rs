@@ -155,6 +155,18 @@ fn no_rule_lets_a_command_through_where_nobody_can_look() {
 }
 
 #[test]
+fn a_server_gets_nothing_that_may_lie_elsewhere() {
+    let ordinary = inside("a.md");
+    let asked = |target: &TargetFacts| {
+        let facts = CallFacts { origin: Origin::Server, ..facts(Access::Read, ConfirmMode::Changes, target.clone()) };
+        decided(&CallFacts { risk: RiskLevel::Medium, ..facts }, &[])
+    };
+    assert_eq!(asked(&ordinary), "ask Server");
+    assert_eq!(asked(&TargetFacts { links: 2, ..ordinary.clone() }), "PATH_OUT_OF_SCOPE");
+    assert_eq!(asked(&TargetFacts { other_mount: true, ..ordinary }), "PATH_OUT_OF_SCOPE");
+}
+
+#[test]
 fn harm_is_asked_unless_everything_is_automatic() {
     let risky = |mode| CallFacts { risk: RiskLevel::High, ..facts(Access::Write, mode, inside("a.md")) };
     assert_eq!(decided(&risky(ConfirmMode::DeletionsOnly), &[]), "ask* Mode");
