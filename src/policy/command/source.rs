@@ -69,27 +69,41 @@ fn is_within_bounds(text: &str) -> bool {
 /// Whether every here-document ends at a plain word, bare or wholly in quotes: of others the parser may miss the end, look
 /// for it for ever and take all memory.
 fn has_plain_here_tags(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once('<') {
+        let after = from.trim_start_matches('<');
+        let is_plain = match from.len() - after.len() + 1 {
+            1 => true,
+            // An escaped one is a sign like any other, and those after it are another operator.
+            _ if before.ends_with('\\') => false,
+            2 => ends_at_a_plain_word(after),
+            // A here-string; what is longer is several operators, or a mistake.
+            length => length == 3,
+        };
+        if !is_plain {
+            return false;
+        }
+        rest = after;
+    }
+    true
+}
+
+/// The same of one here-document, by what follows its operator.
+fn ends_at_a_plain_word(after: &str) -> bool {
     const ENDS_A_WORD: [char; 7] = [';', '&', '|', '(', ')', '<', '>'];
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '!' | '/' | '+' | ':');
-    text.match_indices("<<").all(|(place, operator)| {
-        let after = text.get(place + operator.len()..).unwrap_or_default();
-        if after.starts_with('<') {
-            // A here-string.
-            return true;
-        }
-        let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
-        let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'));
-        let (tag, rest) = if let Some(quote) = quote {
-            let Some(tag_and_rest) = after.get(1..).and_then(|after| after.split_once(quote)) else { return false };
-            tag_and_rest
-        } else {
-            let end = after.find(|c: char| c.is_whitespace() || ENDS_A_WORD.contains(&c)).unwrap_or(after.len());
-            after.split_at_checked(end).unwrap_or_default()
-        };
-        let is_quoted = quote.is_some();
-        let is_whole = rest.chars().next().is_none_or(|c| c.is_whitespace() || ENDS_A_WORD.contains(&c));
-        is_whole && !tag.is_empty() && tag.chars().all(|c| is_plain(c) || (is_quoted && c == ' '))
-    })
+    let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
+    let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'));
+    let (tag, rest) = if let Some(quote) = quote {
+        let Some(tag_and_rest) = after.get(1..).and_then(|after| after.split_once(quote)) else { return false };
+        tag_and_rest
+    } else {
+        let end = after.find(|c: char| c.is_whitespace() || ENDS_A_WORD.contains(&c)).unwrap_or(after.len());
+        after.split_at_checked(end).unwrap_or_default()
+    };
+    let is_quoted = quote.is_some();
+    let is_whole = rest.chars().next().is_none_or(|c| c.is_whitespace() || ENDS_A_WORD.contains(&c));
+    is_whole && !tag.is_empty() && tag.chars().all(|c| is_plain(c) || (is_quoted && c == ' '))
 }
 
 /// Whether all that no token covers is blank, a comment or a continued line.
@@ -186,6 +200,7 @@ mod tests {
             "a << ; b",
             "a <<<<",
             "a <<<<  $(",
+            "ech$( [echo<<<<< <<<<<<<sh <|-<c p",
         ] {
             assert!(parse(text).is_none(), "{text:?}");
         }
