@@ -43,7 +43,7 @@ fn is_within_bounds(text: &str) -> bool {
     if text.matches('`').count() > BACKQUOTES_MAX {
         return false;
     }
-    if !has_plain_here_tags(text) {
+    if !has_plain_here_documents(text) {
         return false;
     }
     // A descriptor beyond an integer makes the parser panic.
@@ -66,44 +66,76 @@ fn is_within_bounds(text: &str) -> bool {
         && words().filter(|word| *word == "case").count() <= CASES_MAX
 }
 
-/// Whether every here-document ends at a plain word, bare or wholly in quotes: of others the parser may miss the end, look
-/// for it for ever and take all memory.
-fn has_plain_here_tags(text: &str) -> bool {
-    let mut rest = text;
-    while let Some((before, from)) = rest.split_once('<') {
-        let after = from.trim_start_matches('<');
-        let is_plain = match from.len() - after.len() + 1 {
-            1 => true,
-            // An escaped one is a sign like any other, and those after it are another operator.
-            _ if before.ends_with('\\') => false,
-            2 => ends_at_a_plain_word(after),
-            // A here-string; what is longer is several operators, or a mistake.
-            length => length == 3,
-        };
-        if !is_plain {
+/// Whether every here-document has a plain tag, bare or wholly in quotes, and a line further on that ends it: of others the
+/// parser may miss the end, look for it for ever and take all memory.
+fn has_plain_here_documents(text: &str) -> bool {
+    // What stands in a document is no operator.
+    let (mut body_from, mut body_to) = (0, 0);
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('<')) {
+        let place = at + found;
+        let after = text.get(place..).unwrap_or_default().trim_start_matches('<');
+        at = text.len() - after.len();
+        let length = at - place;
+        if length == 1 || (body_from..body_to).contains(&place) {
+            continue;
+        }
+        // An escaped one is a sign like any other, and those after it are another operator.
+        if text.get(..place).is_some_and(|before| before.ends_with('\\')) {
             return false;
         }
-        rest = after;
+        match length {
+            2 => {
+                let Some(tag) = plain_tag(after) else { return false };
+                let line_end = text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |end| at + end + 1);
+                // Several of one line follow each other.
+                let from = line_end.max(body_to);
+                if line_end >= body_to {
+                    body_from = line_end;
+                }
+                let may_be_indented = after.starts_with('-');
+                let Some(end) = end_of_document(text, from, tag, may_be_indented) else { return false };
+                body_to = end;
+            }
+            // A here-string.
+            3 => {}
+            // Several operators, or a mistake.
+            _ => return false,
+        }
     }
     true
 }
 
-/// The same of one here-document, by what follows its operator.
-fn ends_at_a_plain_word(after: &str) -> bool {
+/// Where the document that begins there ends: behind the first line that is its tag and nothing else, but for tabs before it
+/// where they do not count.
+fn end_of_document(text: &str, from: usize, tag: &str, may_be_indented: bool) -> Option<usize> {
+    let mut at = from;
+    for line in text.get(from..)?.split_inclusive('\n') {
+        at += line.len();
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        if line == tag || (may_be_indented && line.trim_start_matches('\t') == tag) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The tag of a here-document, by what follows its operator; `None` for one that is not plain.
+fn plain_tag(after: &str) -> Option<&str> {
     const ENDS_A_WORD: [char; 7] = [';', '&', '|', '(', ')', '<', '>'];
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '!' | '/' | '+' | ':');
     let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
     let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'));
     let (tag, rest) = if let Some(quote) = quote {
-        let Some(tag_and_rest) = after.get(1..).and_then(|after| after.split_once(quote)) else { return false };
-        tag_and_rest
+        after.get(1..)?.split_once(quote)?
     } else {
         let end = after.find(|c: char| c.is_whitespace() || ENDS_A_WORD.contains(&c)).unwrap_or(after.len());
-        after.split_at_checked(end).unwrap_or_default()
+        after.split_at_checked(end)?
     };
     let is_quoted = quote.is_some();
     let is_whole = rest.chars().next().is_none_or(|c| c.is_whitespace() || ENDS_A_WORD.contains(&c));
-    is_whole && !tag.is_empty() && tag.chars().all(|c| is_plain(c) || (is_quoted && c == ' '))
+    let is_good = is_whole && !tag.is_empty() && tag.chars().all(|c| is_plain(c) || (is_quoted && c == ' '));
+    is_good.then_some(tag)
 }
 
 /// Whether all that no token covers is blank, a comment or a continued line.
@@ -157,7 +189,8 @@ mod tests {
             "cat <<\"a b\"\nhello\na b\n",
             "cat <<<\"hello\"",
             "cat <<< hello",
-            "echo $((1 << 2)) $((1<<2))",
+            "git commit -m \"$(cat <<'EOF'\na << b\nEOF\n)\"",
+            "cat <<A <<B\n1 << 2\nA\n3 << 4\nB\n",
             "echo $(ls $(pwd)) `date`",
             "echo $((1 + 2)) ${x:-y}",
             "diff <(ls a) <(ls b)",
@@ -201,6 +234,12 @@ mod tests {
             "a <<<<",
             "a <<<<  $(",
             "ech$( [echo<<<<< <<<<<<<sh <|-<c p",
+            "cas$(ee$ec!ho</cp/0 02>,<<  ho<,<< ho1<,>, ",
+            "cat <<A <<A\n1\nA\n",
+            "a $(b <<EOF\nc",
+            "a $(b <<EOF\n\tEOF\n)",
+            // A shift looks like one.
+            "echo $((1 << 2))",
         ] {
             assert!(parse(text).is_none(), "{text:?}");
         }
