@@ -268,7 +268,7 @@ mod tests {
             ("[core]\nworktree=../..", GitLead::WorkTree("../..".into())),
             ("[init]\ntemplateDir=~/t", GitLead::Template("~/t".into())),
             ("[include]\npath=../shared.inc", GitLead::Include("../shared.inc".into())),
-            ("[includeIf \"gitdir:~/work/\"]\npath=w.inc", GitLead::Include("w.inc".into())),
+            ("[includeIf \"gitdir:~/projects/\"]\npath=w.inc", GitLead::Include("w.inc".into())),
         ] {
             assert_eq!(lead(text), Some(expected), "{text}");
         }
