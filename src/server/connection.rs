@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 use crate::ir::UnixMs;
 use crate::link::wire::{CloseCode, FromServer, OfferedTool};
@@ -48,10 +48,10 @@ pub(super) struct Outlet {
     pub(super) closing: watch::Receiver<Option<CloseCode>>,
 }
 
-/// Why a wait is over.
+/// What has happened to a call that is waited for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Woken {
-    /// The result is in the ledger; here it is too where this process wrote it.
+    /// A result is in the ledger; here it is too where this process wrote it.
     Result(Option<Ended>),
     /// The connection that carried the call is gone.
     Lost,
@@ -75,7 +75,7 @@ struct Waiting {
     execution_id: String,
     device: Device,
     connection_id: String,
-    wake: oneshot::Sender<Woken>,
+    wake: watch::Sender<Option<Woken>>,
 }
 
 /// A wait for a call's result. Dropping it ends the wait.
@@ -83,7 +83,7 @@ pub(super) struct Wait<'a> {
     connections: &'a Connections,
     tool_call_id: String,
     execution_id: String,
-    pub(super) woken: oneshot::Receiver<Woken>,
+    woken: watch::Receiver<Option<Woken>>,
 }
 
 impl Connection {
@@ -188,7 +188,7 @@ impl Connections {
         device: &Device,
         connection_id: &str,
     ) -> Wait<'_> {
-        let (wake, woken) = oneshot::channel();
+        let (wake, woken) = watch::channel(None);
         let waiting = Waiting {
             execution_id: execution_id.to_owned(),
             device: device.clone(),
@@ -199,11 +199,11 @@ impl Connections {
         Wait { connections: self, tool_call_id: tool_call_id.to_owned(), execution_id: execution_id.to_owned(), woken }
     }
 
-    /// Wakes everybody who waits for a call.
+    /// Wakes everybody who waits for a call. They may go on waiting: the result may be that of an earlier dispatch, and
+    /// one that another may still replace.
     pub(super) fn resolve(&self, tool_call_id: &str, ended: Option<&Ended>) {
-        for waiting in lock(&self.table).waiting.remove(tool_call_id).unwrap_or_default() {
-            // Whoever waited may have given up at this very moment.
-            waiting.wake.send(Woken::Result(ended.cloned())).ok();
+        for waiting in lock(&self.table).waiting.get(tool_call_id).into_iter().flatten() {
+            waiting.wake.send_replace(Some(Woken::Result(ended.cloned())));
         }
     }
 
@@ -251,11 +251,20 @@ impl Table {
     fn wake_lost(&mut self, is_lost: impl Fn(&Waiting) -> bool) {
         self.waiting.retain(|_, waiting| {
             for lost in waiting.extract_if(.., |waiting| is_lost(waiting)) {
-                // As in `resolve`.
-                lost.wake.send(Woken::Lost).ok();
+                lost.wake.send_replace(Some(Woken::Lost));
             }
             !waiting.is_empty()
         });
+    }
+}
+
+impl Wait<'_> {
+    /// What happens next to the call. Of several things since the last time, the latest.
+    pub(super) async fn next(&mut self) -> Woken {
+        match self.woken.changed().await {
+            Ok(()) => self.woken.borrow_and_update().clone().unwrap_or(Woken::Lost),
+            Err(_told_before) => Woken::Lost,
+        }
     }
 }
 
@@ -278,6 +287,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
     use crate::link::thread::CallStatus;
 
@@ -310,7 +321,7 @@ mod tests {
         let (second, _outlet) = Connection::new("k2".into(), admitted());
         connections.register(second);
         assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
-        assert_eq!(wait.woken.try_recv(), Ok(Woken::Lost));
+        assert_eq!(wait.next().now_or_never(), Some(Woken::Lost));
         assert_eq!(connections.get(&device()).map(|current| current.id.clone()), Some("k2".into()));
     }
 
@@ -333,9 +344,9 @@ mod tests {
         let ended = Ended { status: CallStatus::Succeeded, output: None, error: None };
         connections.resolve("t:c", Some(&ended));
         for wait in [&mut first, &mut second] {
-            assert_eq!(wait.woken.try_recv(), Ok(Woken::Result(Some(ended.clone()))));
+            assert_eq!(wait.next().now_or_never(), Some(Woken::Result(Some(ended.clone()))));
+            assert_eq!(wait.next().now_or_never(), None);
         }
-        assert_eq!(connections.counts(), (0, 0));
     }
 
     #[test]

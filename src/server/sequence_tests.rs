@@ -501,3 +501,29 @@ fn whatever_happens_a_call_runs_at_most_once_and_nothing_is_lost() {
         })
         .unwrap();
 }
+
+/// Written before the later dispatch was, told after it: what is still out brings its own answer.
+#[tokio::test]
+async fn news_of_an_earlier_dispatch_does_not_answer_a_later_one() {
+    let ledger = ledger::open("sqlite::memory:").await.unwrap();
+    let clock = Arc::new(AtomicI64::new(1_800_000_000_000));
+    let mut world = World::new(&ledger, &clock).await;
+    for step in [Step::Connect, Step::Call(0), Step::Receive, Step::RestartDevice, Step::Connect, Step::Send] {
+        world.take(step).await;
+    }
+    let id = world.id(0);
+    world.want(0).await;
+    let unknown = reported(&id, "earlier", ResultStatus::Unknown);
+    let ended = ledger::Ended { status: CallStatus::Unknown, output: None, error: unknown.error };
+    for news in [Some(ended), None] {
+        world.calls.connections.resolve(&id, news.as_ref());
+        tokio::task::yield_now().await;
+        ledger.call(&world.name, &id).await.unwrap();
+    }
+    assert!(!world.callers[0].answer.is_finished(), "the later dispatch is still out");
+    for step in [Step::Receive, Step::Receive, Step::Send] {
+        world.take(step).await;
+    }
+    assert!(world.callers.is_empty());
+    world.settle().await;
+}

@@ -99,7 +99,7 @@ impl Calls {
         let hash = arguments_hash(&wanted.arguments)
             .map_err(|_unwritable| error("INVALID_ARGUMENTS", "The arguments hold a number that JSON cannot carry."))?;
         let execution_id = unique();
-        let wait = self.connections.wait(&wanted.tool_call_id, &execution_id, &device, &found.connection_id);
+        let mut wait = self.connections.wait(&wanted.tool_call_id, &execution_id, &device, &found.connection_id);
         let now = (self.clock)();
         let begun = self.ledger.begin_attempt(NewAttempt {
             tool_call_id: wanted.tool_call_id.clone(),
@@ -141,21 +141,32 @@ impl Calls {
             device: &device,
             tool_call_id: &wanted.tool_call_id,
             execution_id: &execution_id,
+            attempt_no,
         };
         if !self.dispatch(&device, &found, request).await {
             return call.lost().await;
         }
-        let mut wait = wait;
-        tokio::select! {
-            biased;
-            woken = &mut wait.woken => match woken {
-                Ok(Woken::Result(Some(ended))) => outcome(ended),
-                Ok(Woken::Result(None)) => call.read().await,
-                Ok(Woken::Lost) | Err(_) => call.lost().await,
-            },
-            () = cancel.cancelled() => call.cancelled().await,
-            () = self.gone_elsewhere(&device, &found) => call.lost().await,
-            () = tokio::time::sleep(self.wait) => call.timed_out().await,
+        let timeout = tokio::time::sleep(self.wait);
+        let gone = self.gone_elsewhere(&device, &found);
+        tokio::pin!(timeout, gone);
+        loop {
+            let woken = tokio::select! {
+                biased;
+                woken = wait.next() => woken,
+                () = cancel.cancelled() => return call.cancelled().await,
+                () = &mut gone => return call.lost().await,
+                () = &mut timeout => return call.timed_out().await,
+            };
+            match woken {
+                Woken::Result(Some(ended)) if ended.status.is_final() => return outcome(ended),
+                // It may be that of an earlier dispatch, written before this one was.
+                Woken::Result(_) => {
+                    if let Some(ended) = call.ended().await? {
+                        return outcome(ended);
+                    }
+                }
+                Woken::Lost => return call.lost().await,
+            }
         }
     }
 
@@ -283,6 +294,7 @@ struct Dispatched<'a> {
     device: &'a Device,
     tool_call_id: &'a str,
     execution_id: &'a str,
+    attempt_no: u32,
 }
 
 impl Dispatched<'_> {
@@ -325,11 +337,23 @@ impl Dispatched<'_> {
 
     /// The result as the ledger has it.
     async fn read(&self) -> Result<Value, CallError> {
-        match self.calls.ledger.call(&self.device.user, self.tool_call_id).await? {
-            Some(call) => outcome(Ended { status: call.status, output: call.output, error: call.error }),
-            None => Err(error("RESULT_UNKNOWN", "The call was deleted while it ran.")),
-        }
+        let call = self.calls.ledger.call(&self.device.user, self.tool_call_id).await?.ok_or_else(deleted)?;
+        outcome(Ended { status: call.status, output: call.output, error: call.error })
     }
+
+    /// The result as the ledger has it, if this dispatch has ended.
+    async fn ended(&self) -> Result<Option<Ended>, CallError> {
+        let call = self.calls.ledger.call(&self.device.user, self.tool_call_id).await?.ok_or_else(deleted)?;
+        let mut own = call.executions.iter().filter(|execution| execution.attempt_no == self.attempt_no);
+        if own.any(|execution| execution.status == CallStatus::Dispatched) {
+            return Ok(None);
+        }
+        Ok(Some(Ended { status: call.status, output: call.output, error: call.error }))
+    }
+}
+
+fn deleted() -> CallError {
+    error("RESULT_UNKNOWN", "The call was deleted while it ran.")
 }
 
 fn outcome(ended: Ended) -> Result<Value, CallError> {
