@@ -124,13 +124,15 @@ fn show(request: &ConfirmRequest, console: &mut Console) {
     if let Some(link) = &request.via_link {
         fact("cli-ask-link", &[("link", named(link))], console);
     }
-    let state = state_keys(request).map(|key| console.say(key, &[])).join(" · ");
+    let state: Vec<String> = state_keys(request).map(|key| console.say(key, &[])).collect();
+    let state = state.join(" · ");
     console.problem(&format!("  {state}"));
     if let Some(content) = &request.content {
         let words = [("bytes", Arg::from(content.bytes.to_string())), ("hash", Arg::from(content.sha256.as_str()))];
         fact("confirm-content", &words, console);
     }
-    if !request.model.is_empty() {
+    // A server is named for itself below.
+    if !request.model.is_empty() && request.server.is_none() {
         let model = Arg::Text(one_line(&request.model, LONGEST_NAME));
         let title = Arg::Text(one_line(&request.session_title, LONGEST_NAME));
         fact("confirm-by", &[("model", model), ("title", title)], console);
@@ -199,7 +201,7 @@ fn show_words(request: &ConfirmRequest, console: &mut Console) {
     }
 }
 
-fn state_keys(request: &ConfirmRequest) -> [&'static str; 3] {
+fn state_keys(request: &ConfirmRequest) -> impl Iterator<Item = &'static str> {
     let there = match (request.exists, request.unchanged_since_read) {
         (false, _) => "confirm-new",
         (true, Some(true)) => "confirm-unchanged",
@@ -207,11 +209,13 @@ fn state_keys(request: &ConfirmRequest) -> [&'static str; 3] {
         (true, None) => "confirm-exists",
     };
     let back = match (request.access, request.undoable) {
-        (Access::Delete, true) => "confirm-to-trash",
-        (Access::Read | Access::Write | Access::Execute, true) => "confirm-undoable",
-        (_, false) => "confirm-not-undoable",
+        // It changes nothing that could be taken back.
+        (Access::Read, _) => None,
+        (Access::Delete, true) => Some("confirm-to-trash"),
+        (Access::Write | Access::Execute, true) => Some("confirm-undoable"),
+        (Access::Write | Access::Delete | Access::Execute, false) => Some("confirm-not-undoable"),
     };
-    [there, back, request.risk.text_key()]
+    [Some(there), back, Some(request.risk.text_key())].into_iter().flatten()
 }
 
 fn reason_key(reason: &AskReason) -> Option<&'static str> {

@@ -50,6 +50,11 @@ impl Preview {
             Self::Nothing | Self::NewFile { .. } | Self::Tree { .. } | Self::Command(_) => &[],
         }
     }
+
+    /// Whether what comes and what goes has lines to count.
+    pub fn counts_lines(&self) -> bool {
+        self.notes().iter().all(|note| note.what().is_none())
+    }
 }
 
 /// What a change does that no line of it shows.

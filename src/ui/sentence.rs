@@ -40,6 +40,7 @@ pub fn what(lang: &Lang, request: &ConfirmRequest) -> String {
             let size = bytes(content.len() as u64);
             lang.format("confirm-what-create", &[("lines", Arg::from(lines)), ("size", Arg::from(size))])
         }
+        Preview::Diff { .. } if !request.preview.counts_lines() => lang.text("confirm-what-replace").to_owned(),
         Preview::Diff { added, removed, .. } => {
             lang.format("confirm-what-change", &[("added", Arg::from(*added)), ("removed", Arg::from(*removed))])
         }

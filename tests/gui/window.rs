@@ -204,6 +204,22 @@ fn closing_with_work_running_asks() {
 }
 
 #[test]
+fn what_ends_by_itself_while_closing_asks_is_not_said_to_run() {
+    let mut stage = Stage::open();
+    stage.tell(Event::StateChanged { session: SessionId::new("s"), state: State::Executing });
+    stage.settle();
+    stage.harness.state_mut().act(Intent::RequestClose);
+    stage.settle();
+    stage.tell(Event::StateChanged { session: SessionId::new("s"), state: State::Idle });
+    stage.settle();
+    assert!(stage.harness.get_by_label("Stay").is_focused());
+    assert!(stage.harness.query_by_label("Stop and quit").is_none());
+    stage.harness.get_by_label("Quit").click();
+    stage.settle();
+    assert_eq!(stage.sent(), [Command::Quit]);
+}
+
+#[test]
 fn a_start_that_failed_says_why_and_offers_three_ways_on() {
     let mut stage = Stage::open();
     let fault = StartFault {

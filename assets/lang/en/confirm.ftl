@@ -45,6 +45,7 @@ confirm-what-change = Replace the content: { $added ->
     [one] { $added } line
    *[other] { $added } lines
 } added, { $removed } removed
+confirm-what-replace = Replace all of its content
 confirm-what-delete = Delete { $count ->
     [one] one entry
    *[other] { $count } entries
@@ -75,7 +76,7 @@ confirm-reason-outside = It lies outside your folders: only reading is possible,
 confirm-reason-name = Its name says that it may hold secrets: “{ $part }”.
 confirm-reason-hidden = Its name holds invisible characters, or spaces at an end: { $name }
 confirm-reason-protected = Other programs run what is written here.
-confirm-reason-hard-link = The file has other names too (hard links); they keep the old content.
+confirm-reason-hard-link = The file has other names too (hard links); a change here does not reach those.
 confirm-reason-mount = It lies on another disk than its allowed folder.
 confirm-reason-unseen = Places in its folders that Nod cannot look at: { $count } or more. Secrets there can be read, and files that something runs later can be changed.
 confirm-reason-not-undoable = It cannot be undone: the old content is too large to be kept, or the disk is too full.

@@ -294,10 +294,14 @@ link-image-title = Load this image?
 link-image-detail = It lies at exactly this address. Loading it tells that server that you look:
 link-load = Load
 closing-title = Stop what is running?
+closing-title-idle = Quit Nod?
 closing-detail = { $count ->
+    [0] Nothing is running any more. Everything is kept.
     [one] One chat is still working. What has come so far is kept.
    *[other] { $count } chats are still working. What has come so far is kept.
 }
 closing-stay = Keep working
 closing-stop = Stop and quit
+closing-stay-idle = Stay
+closing-go = Quit
 

@@ -267,7 +267,13 @@ link-image-title = 加载这张图片吗？
 link-image-detail = 图片位于以下地址。加载后，该服务器会知道你在查看：
 link-load = 加载
 closing-title = 要停止正在进行的工作吗？
-closing-detail = 还有 { $count } 个对话在运行。已有的内容会保留。
+closing-title-idle = 要退出 Nod 吗？
+closing-detail = { $count ->
+    [0] 所有工作都已结束，内容均已保存。
+   *[other] 还有 { $count } 个对话在运行。已有的内容会保留。
+}
 closing-stay = 继续运行
 closing-stop = 停止并退出
+closing-stay-idle = 留下
+closing-go = 退出
 

@@ -29,7 +29,7 @@ const ROW_COST: usize = 32;
 /// What stands in a card.
 #[derive(Debug, Default)]
 pub(super) struct Body {
-    /// A sentence over the rows: why it failed, what it waits for.
+    /// Sentences over the rows: what no row shows of a change, what of a command was put back, why it failed.
     pub(super) message: Option<String>,
     pub(super) rows: Rows,
     /// Lines added and removed.
@@ -140,7 +140,8 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
         }
     };
     body.facts.extend(fact.map(|key| lang.text(key).to_owned()));
-    body.message = message(call, lang);
+    let sentences: Vec<String> = body.message.take().into_iter().chain(message(call, lang)).collect();
+    body.message = (!sentences.is_empty()).then(|| sentences.join("\n"));
     body
 }
 
@@ -416,12 +417,12 @@ fn command_result(key: u64, result: &Value, lang: &Lang) -> Body {
     if result.get("network").and_then(Value::as_bool) == Some(true) {
         body.facts.push(lang.text("network-badge").to_owned());
     }
-    body.facts.extend(put_back(result, lang));
+    body.message = put_back(result, lang);
     body
 }
 
 /// What the command changed of what something executes later.
-fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
+fn put_back(result: &Value, lang: &Lang) -> Option<String> {
     let reverted = result.get("reverted").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let paths = |states: &[&str]| {
         let state = |one: &Value| one.get("state").and_then(Value::as_str).is_some_and(|state| states.contains(&state));
@@ -432,7 +433,7 @@ fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let mut facts = Vec::new();
+    let mut sentences = Vec::new();
     for (paths, text) in [
         (paths(&["removed", "restored"]), "reverted-files"),
         (paths(&["left"]), "reverted-left"),
@@ -440,16 +441,16 @@ fn put_back(result: &Value, lang: &Lang) -> Vec<String> {
         (paths(&["prevented"]), "reverted-prevented"),
     ] {
         if !paths.is_empty() {
-            facts.push(lang.format(text, &[("paths", paths.as_str().into())]));
+            sentences.push(lang.format(text, &[("paths", paths.as_str().into())]));
         }
     }
     if !paths(&["removed", "restored"]).is_empty() {
-        facts.push(lang.text("reverted-kept").to_owned());
+        sentences.push(lang.text("reverted-kept").to_owned());
     }
     if result.get("uncheckedFiles").and_then(Value::as_bool) == Some(true) {
-        facts.push(lang.text("reverted-unchecked").to_owned());
+        sentences.push(lang.text("reverted-unchecked").to_owned());
     }
-    facts
+    (!sentences.is_empty()).then(|| sentences.join("\n"))
 }
 
 fn previewed(key: u64, preview: &Preview, path: &str, call: &CallView, lang: &Lang) -> Body {
@@ -465,9 +466,11 @@ fn previewed(key: u64, preview: &Preview, path: &str, call: &CallView, lang: &La
             Body { change: Some((breaks + open, 0)), ..body }
         }
         Preview::Diff { added, removed, notes, .. } => Body {
-            facts: notes.iter().map(|note| change_note(lang, note)).collect(),
+            message: (!notes.is_empty())
+                .then(|| notes.iter().map(|note| change_note(lang, note)).collect::<Vec<_>>().join("\n")),
             rows: Rows::new(key, language_of_path(path), true),
-            change: Some((*added, *removed)),
+            // What has no lines has no count of lines either.
+            change: preview.counts_lines().then_some((*added, *removed)),
             ..Body::of(key, Source::Diff)
         },
         Preview::Tree { count, bytes: size, at_least, .. } => {

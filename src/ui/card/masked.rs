@@ -1,5 +1,6 @@
 //! What was masked of a result before a model on another machine got it, with *send anyway* for each value.
 
+use egui::scroll_area::ScrollBarVisibility;
 use egui::{Rect, Ui, UiBuilder, vec2};
 
 use crate::app::Intent;
@@ -12,6 +13,8 @@ use crate::ui::widget::{Button, Chip, line_of_text, menu, menu_heading};
 /// Height of the strip, in points.
 pub(super) const STRIP: f32 = 36.0;
 const MENU: f32 = 380.0;
+/// Highest list before it scrolls, in points.
+const LIST: f32 = 272.0;
 
 /// The strip under a card's header.
 pub(super) fn strip(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret], rect: Rect, intents: &mut Vec<Intent>) {
@@ -39,7 +42,9 @@ fn list(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
     let theme = Theme::of(ui.ctx());
     let mut chosen = None;
     menu_heading(ui, lang.text("masked-heading"));
-    egui::ScrollArea::vertical().max_height(240.0).auto_shrink([false, true]).show(ui, |ui| {
+    let area = egui::ScrollArea::vertical().max_height(LIST).auto_shrink([false, true]);
+    // A key that is out of sight must not look as if it were not there.
+    area.scroll_bar_visibility(ScrollBarVisibility::AlwaysVisible).show(ui, |ui| {
         for secret in secrets {
             let name = name_of(lang, secret);
             ui.horizontal(|ui| {
@@ -66,7 +71,8 @@ fn list(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
     ui.add_space(space::XS);
     egui::Frame::NONE.inner_margin(egui::Margin::symmetric(8, 4)).show(ui, |ui| {
         let detail = theme.rich(lang.text("masked-detail"), Type::Meta, theme.colors.dim);
-        ui.add(egui::Label::new(detail).wrap().halign(egui::Align::Min));
+        // A menu's own layout would stretch the lines to its width.
+        ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| ui.add(egui::Label::new(detail).wrap()));
     });
     chosen
 }

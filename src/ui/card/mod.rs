@@ -238,6 +238,8 @@ impl CardView {
         ui.painter().rect_filled(rect, corner, colors.raised);
         let header = Rect::from_min_size(rect.min, vec2(rect.width(), size::CARD_HEADER));
         let words = state_words(look, call, key);
+        let is_undone = matches!(call.undo, Some(UndoState::Undone));
+        let (icon, tone) = if is_undone { (icon_of(UndoDirection::Undo), Tone::Neutral) } else { (icon, tone) };
         let action = match (open, record.status) {
             (false, CallStatus::Waiting) => Some(("card-review", Intent::ReviewCall(record.call.id.clone()))),
             (false, CallStatus::Running) => Some(("card-stop", Intent::StopCall(record.call.id.clone()))),
@@ -391,7 +393,11 @@ impl CardView {
         let galley = line_of_text(&left, look.theme, &text, Type::Meta, color, room);
         let (place, response) = left.allocate_exact_size(galley.size(), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &text));
+        let is_cut = galley.elided;
         left.painter().galley(place.min, galley, color);
+        if is_cut {
+            response.on_hover_text(text);
+        }
     }
 }
 
@@ -420,6 +426,9 @@ fn has_file(tool: &str) -> bool {
 fn state_words(look: &CardLook<'_>, call: &CallView, key: &'static str) -> String {
     let record = &call.record;
     let lang = look.lang;
+    if matches!(call.undo, Some(UndoState::Undone)) {
+        return lang.text("undo-state-undone").to_owned();
+    }
     match record.status {
         CallStatus::Running => {
             let since = record.started_at.unwrap_or(record.created_at);

@@ -13,12 +13,18 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
         return;
     }
     let theme = scene.theme;
+    // What ran may have ended by itself while the question stood.
+    let count = scene.state.running_count();
+    let (title, stay, go) = match count {
+        0 => ("closing-title-idle", "closing-stay-idle", "closing-go"),
+        _ => ("closing-title", "closing-stay", "closing-stop"),
+    };
     super::show(ui, theme, "closing", 440.0, |ui| {
-        let line = scene.lang.format("closing-detail", &[("count", Arg::from(scene.state.running_count()))]);
-        super::head(ui, theme, scene.lang.text("closing-title"), &line);
+        let line = scene.lang.format("closing-detail", &[("count", Arg::from(count))]);
+        super::head(ui, theme, scene.lang.text(title), &line);
         ui.add_space(8.0);
         super::foot(ui, theme, |ui| {
-            let stay = ui.add(Button::secondary(scene.lang.text("closing-stay")).shortcut("Esc"));
+            let stay = ui.add(Button::secondary(scene.lang.text(stay)).shortcut("Esc"));
             if ui.memory(|memory| memory.focused().is_none()) {
                 stay.request_focus();
             }
@@ -26,7 +32,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
                 scene.push(Intent::CancelClose);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::danger(scene.lang.text("closing-stop"))).clicked() {
+                if ui.add(Button::danger(scene.lang.text(go))).clicked() {
                     scene.push(Intent::ConfirmClose);
                 }
             });
