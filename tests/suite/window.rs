@@ -11,7 +11,7 @@ use std::time::Duration;
 use nod::ir::{CallRecord, CallStatus, MessageStatus, Verdict};
 use serde_json::json;
 
-use crate::support::ollama::{Gate, OllamaServer, Piece, Reply, done_line, text_line};
+use crate::support::ollama::{Gate, OllamaServer, Piece, Reply, calls_line, done_line, text_line};
 use crate::support::own_process::{in_own_process, started_by};
 use crate::support::screen::{Screen, until};
 use crate::support::window::{Home, Window, accent, color};
@@ -306,6 +306,47 @@ fn closing_while_something_runs_asks_first_and_then_everything_is_written() {
     assert_eq!(home.problems(), Vec::<String>::new());
     drop(window);
     gate.open();
+}
+
+#[test]
+fn told_to_end_the_window_ends_what_runs_and_keeps_what_was_typed() {
+    let (home, screen) = (home_with_project(), Screen::start());
+    let server = OllamaServer::start();
+    for (key, value) in [
+        ("models.ollama_url", server.url().as_str()),
+        ("models.default_provider", "ollama"),
+        ("models.default_model", "qwen3:8b"),
+    ] {
+        let output = home.run(&["config", "set", key, value]);
+        assert!(output.status.success(), "{output:?}");
+    }
+    let command = "echo alias ls=false > .bashrc; touch begun; sleep 600";
+    server.answer(Reply::stream([
+        text_line("I run it."),
+        calls_line(&[("run_command", json!({"command": command}))]),
+        done_line("stop"),
+    ]));
+    let mut window = Window::open(&home, &screen);
+    window.wait_for_composer();
+    window.choose("Add a folder…");
+    let project = home.path("project").display().to_string();
+    until("the folder is added", || home.chat().filter(|chat| chat.session.folders == [project.as_str()]));
+    window.wait_until_bright();
+    window.say("run it");
+    window.wait_for_question();
+    window.press("ctrl+Return");
+    until("the command runs", || home.has("project/begun").then_some(()));
+    window.wait_until_bright();
+    window.write("not sent yet");
+    assert!(home.has("project/.bashrc"));
+    let id = rustix::process::Pid::from_raw(window.process_id().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    window.ended();
+    assert!(!home.has("project/.bashrc"), "what it made is looked at");
+    let chat = home.chat().unwrap();
+    let calls: Vec<_> = chat.calls.iter().map(|call| call.status).collect();
+    assert_eq!((chat.session.draft.as_str(), calls.as_slice()), ("not sent yet", &[CallStatus::Cancelled][..]));
+    assert_eq!(home.problems(), Vec::<String>::new());
 }
 
 #[test]
