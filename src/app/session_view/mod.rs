@@ -5,8 +5,8 @@ mod item;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::ir::{
-    CallId, CallRecord, Contact, Error, MessageId, MessageRecord, Session, State, StreamBody, UndoEntry, UndoId,
-    UndoState, UnixMs,
+    CallId, CallRecord, Contact, Error, MessageId, MessageRecord, MessageStatus, Role, Session, State, StreamBody,
+    UndoEntry, UndoId, UndoState, UnixMs,
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
@@ -377,7 +377,7 @@ impl CallView {
 mod tests {
     use super::*;
     use crate::app::test_support::{message, session};
-    use crate::ir::{CallStatus, Role, SessionId, ToolCall};
+    use crate::ir::{CallStatus, SessionId, ToolCall};
 
     fn view(messages: Vec<MessageRecord>, calls: Vec<CallRecord>) -> SessionView {
         SessionView::new(session("s", "One", 0), messages, false, calls, RuleSet::default(), State::Idle, Vec::new())
