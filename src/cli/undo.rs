@@ -135,7 +135,7 @@ fn apply(
         Event::UndoPlanned(plan) if plan.scope == scope && plan.direction == direction => Some((**plan).clone()),
         _ => None,
     })?;
-    if plan.brings_back_what_is_executed() {
+    if plan.changes_what_is_executed() {
         let text = console.say("undo-executed-later", &[]);
         console.problem(&text);
     }

@@ -236,13 +236,10 @@ pub struct UndoPlan {
 }
 
 impl UndoPlan {
-    /// Whether it brings back what a command had left for something to execute later.
-    pub fn brings_back_what_is_executed(&self) -> bool {
-        let brings_back = |step: &UndoStep| {
-            step.operation == UndoOperation::PutBack
-                && matches!(step.action, UndoAction::Restore | UndoAction::Conflict { .. })
-        };
-        self.direction == UndoDirection::Undo && self.steps.iter().any(brings_back)
+    /// Whether it changes what something executes or obeys later: what a command had left for it, and wherever the gate
+    /// would have said so of a tool.
+    pub fn changes_what_is_executed(&self) -> bool {
+        self.steps.iter().any(|step| step.is_executed_later && step.action.may_change_something())
     }
 }
 
@@ -256,6 +253,8 @@ pub struct UndoStep {
     /// The absolute path.
     pub path: String,
     pub action: UndoAction,
+    /// Whether something executes or obeys what it changes.
+    pub is_executed_later: bool,
     /// What the step changes: from what is there now to what will be there.
     pub preview: Preview,
     /// What somebody changed since; nothing where the step fits.
@@ -285,6 +284,16 @@ pub enum UndoAction {
     Gone,
     /// It is refused: the rules of the house, or a folder that is another one now.
     Refused,
+}
+
+impl UndoAction {
+    /// Whether something may change by it, if the person chooses so.
+    pub const fn may_change_something(self) -> bool {
+        match self {
+            Self::Restore | Self::Remove | Self::RemoveIfEmpty | Self::Conflict { .. } | Self::Follows => true,
+            Self::Nothing | Self::Gone | Self::Refused => false,
+        }
+    }
 }
 
 /// What became of one step.

@@ -358,7 +358,7 @@ fn relative(place: &UndoPlace) -> Result<RelPath, JournalError> {
 }
 
 /// The allowed folder of a place, if it is the one that the change was made in.
-fn open_root(place: &UndoPlace) -> Result<Root, JournalError> {
+pub(super) fn open_root(place: &UndoPlace) -> Result<Root, JournalError> {
     let root = Root::open(Path::new(&place.folder))?;
     let identity = root.identity();
     if (identity.device, identity.inode) == (place.device, place.inode) {
@@ -374,6 +374,15 @@ fn find(root: &Root, place: &UndoPlace) -> Result<Option<Target>, JournalError> 
         Ok(target) => on_its_way(target, place).map(Some),
         Err(error) if error.code() == Code::PathNotFound => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// What an entry is about: what is at its path, a link being the link itself, or what will be.
+pub(super) fn found_or_coming(entry: &UndoEntry) -> Result<Target, JournalError> {
+    let root = open_root(&entry.place)?;
+    match find(&root, &entry.place)? {
+        Some(here) => Ok(here),
+        None => resolved(&root, &entry.place, purpose_of(&entry.before)),
     }
 }
 

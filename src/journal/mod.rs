@@ -7,6 +7,7 @@
 
 mod deed;
 mod error;
+mod executed;
 mod image;
 mod keep;
 mod plan;
@@ -14,6 +15,7 @@ mod tree;
 
 pub use deed::{Deed, Done, Means, save_beside};
 pub use error::JournalError;
+pub use executed::executed;
 pub use image::{Image, Images};
 pub use keep::{Kept, MAX_TREE_ENTRIES, expected, keep, look, object_of};
 pub use plan::{Fit, Sketch, is_same, ordered, sketch};

@@ -39,7 +39,7 @@ pub use line::{Elided, beginning, elide, gap, one_line, one_line_name};
 pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};
 pub use protected::{ProtectedWrite, is_protected_write, may_be_refused, places_that_count};
-pub use question::AskReason;
+pub use question::{AskReason, is_executed_later};
 pub use reach::{Reach, ReachedBy};
 pub use remote::{is_repository, lexical_of_server};
 pub use rule::{Rule, RuleEffect, RuleMaker, RuleScope, denials, matching_rules, may_be_made, proposals};

@@ -8,7 +8,7 @@ use super::denial::outside_parts;
 use super::display::holds_unseen;
 use super::line::one_line_name;
 use super::protected::is_protected_below;
-use super::{CallFacts, CommandJudgement, NameVerdict, PathPlace, ProtectedWrite, TargetFacts, TargetKind, judge_name};
+use super::{CallFacts, CommandJudgement, NameVerdict, PathPlace, TargetFacts, TargetKind, judge_name};
 
 /// Parts of a path that are named as holding what cannot be seen; the path itself shows them all.
 const MOST_NAMES: usize = 3;
@@ -84,15 +84,8 @@ fn target_reasons(target: &TargetFacts, access: Access) -> Vec<AskReason> {
     let mut reasons = Vec::new();
     let outside;
     let paths: &[&[String]] = match &target.place {
-        PathPlace::Inside { root, relative, resolved_relative } => {
-            let protected = |path| is_protected_below(root, path) == Some(ProtectedWrite::Asked);
-            let is_protected = match access {
-                Access::Write => protected(relative) || protected(resolved_relative) || is_reached(target),
-                // What goes is asked for in any case; that something else leads there is not to be seen by its name.
-                Access::Delete => is_reached(target),
-                Access::Read | Access::Execute => false,
-            };
-            if is_protected {
+        PathPlace::Inside { relative, resolved_relative, .. } => {
+            if is_executed_later(target, access) {
                 reasons.push(AskReason::ProtectedWrite);
             }
             &[relative.parts(), resolved_relative.parts()]
@@ -119,8 +112,15 @@ fn target_reasons(target: &TargetFacts, access: Access) -> Vec<AskReason> {
     reasons
 }
 
-fn is_reached(target: &TargetFacts) -> bool {
-    target.reaches.iter().any(|reach| reach.verdict().is_some())
+/// Whether something later executes or obeys what is changed: by its name or by another way that leads there.
+pub fn is_executed_later(target: &TargetFacts, access: Access) -> bool {
+    let PathPlace::Inside { root, relative, resolved_relative } = &target.place else { return false };
+    let is_protected = |path| is_protected_below(root, path).is_some();
+    let is_reached = || target.reaches.iter().any(|reach| reach.verdict().is_some());
+    match access {
+        Access::Write | Access::Delete => is_protected(relative) || is_protected(resolved_relative) || is_reached(),
+        Access::Read | Access::Execute => false,
+    }
 }
 
 /// Whether the mode asks for a call that nothing else asks for.

@@ -39,7 +39,7 @@ pub use guard::{
     FinishedLook, Guard, GuardRecord, GuardReport, Guarded, Lease, Leased, RecordedRun, Revert, Reverted, TakeLease,
     Taken, Watched, Watching, finish_looks,
 };
-pub use lead::reaches;
+pub use lead::{Coming, Effect, Ways, reaches};
 pub use look::{QueryOptions, SearchQuery};
 pub use mounts::mounts_below;
 pub use outside::resolve_outside;

@@ -45,6 +45,7 @@ fn plan(action: UndoAction) -> UndoPlan {
             operation: UndoOperation::Changed,
             path: "/home/ann/projects/web/src/config.ts".to_owned(),
             action,
+            is_executed_later: false,
             preview: Preview::Diff {
                 lines: vec![line(DiffTag::Removed, "port = 9090"), line(DiffTag::Added, "port = 8080")],
                 added: 1,
@@ -85,6 +86,26 @@ fn changed() -> Stage {
 fn press(stage: &mut Stage, name: &str) {
     stage.harness.get_by_label(name).click();
     stage.settle();
+}
+
+#[test]
+fn a_change_of_what_is_executed_is_said_before_it_is_undone() {
+    let said = "Something executes or obeys what this changes";
+    for (is_executed_later, action) in [
+        (false, UndoAction::Restore),
+        (true, UndoAction::Restore),
+        (true, UndoAction::Remove),
+        (true, UndoAction::Nothing),
+    ] {
+        let mut stage = changed();
+        press(&mut stage, "Undo");
+        let mut plan = plan(action);
+        plan.steps[0].is_executed_later = is_executed_later;
+        stage.tell(Event::UndoPlanned(Box::new(plan)));
+        stage.settle();
+        let is_said = stage.texts().join("\n").contains(said);
+        assert_eq!(is_said, is_executed_later && action != UndoAction::Nothing, "{is_executed_later} {action:?}");
+    }
 }
 
 #[test]

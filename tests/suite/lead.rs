@@ -319,6 +319,79 @@ fn no_file_tool_writes_what_git_runs_whatever_leads_there() {
     }
 }
 
+/// A repository in one folder obeys what lies in another: what is written there, the repository, and what the person does.
+type Elsewhere = (&'static str, fn(&Ground), &'static str, fn(&Ground) -> String, fn(&Ground));
+
+const ELSEWHERE: [Elsewhere; 3] = [
+    (
+        "hooks",
+        |ground| {
+            ground.repository();
+            ground.program("../other/hk/pre-commit");
+            ground.git(&["config", "core.hooksPath", "../other/hk"]);
+        },
+        "hk/pre-commit",
+        Ground::script,
+        Ground::commit,
+    ),
+    (
+        "an included configuration",
+        |ground| {
+            ground.repository();
+            ground.put("../other/inc", "");
+            ground.git(&["config", "include.path", "../../other/inc"]);
+        },
+        "inc",
+        |ground| ground.settings(""),
+        |ground| ground.status("."),
+    ),
+    (
+        "a program of a repository that lies deeper",
+        |ground| {
+            ground.program("../other/tools/mon");
+            for words in [&["init", "-q", "a/b/c"][..], &["-C", "a/b/c", "config", "core.fsmonitor"]] {
+                let program = ground.folder().join("../other/tools/mon").canonicalize().unwrap().display().to_string();
+                let last = [program.as_str()];
+                ground.git(&[words, if words[0] == "init" { &[][..] } else { &last[..] }].concat());
+            }
+        },
+        "tools/mon",
+        Ground::script,
+        |ground| ground.status("a/b/c"),
+    ),
+];
+
+#[test]
+fn no_file_tool_writes_what_a_repository_in_another_allowed_folder_runs() {
+    also_as_ordinary_user("lead::no_file_tool_writes_what_a_repository_in_another_allowed_folder_runs");
+    if no_git() {
+        return;
+    }
+    let mut desk = Desk::new(Vec::new());
+    for (name, lay_out, path, text, person) in ELSEWHERE {
+        let control = Ground::new();
+        lay_out(&control);
+        control.put(&format!("../other/{path}"), &text(&control));
+        person(&control);
+        assert!(control.mark().exists(), "the control must run it: {name}");
+
+        let ground = Ground::new();
+        lay_out(&ground);
+        let (repository, other) = (ground.folder(), ground.folder().with_file_name("other"));
+        let given = other.join(path).display().to_string();
+        let args = json!({"path": given, "content": text(&ground)}).to_string();
+        for folders in [[repository.as_path(), &other], [&other, &repository]] {
+            let ran = desk.tool_among(&folders, "write_file", &args, &Answer::AllowOnce);
+            assert_eq!(ran.code(), Some("PROTECTED_PATH_DENIED"), "{name}: {ran:?}");
+        }
+        let beside = json!({"path": other.join("notes.txt").display().to_string(), "content": "x"}).to_string();
+        let ran = desk.tool_among(&[&other, &repository], "write_file", &beside, &Answer::AllowOnce);
+        assert!(ran.success, "{name}: {ran:?}");
+        person(&ground);
+        assert!(!ground.mark().exists(), "{name}");
+    }
+}
+
 #[test]
 fn no_command_leaves_what_git_runs_whatever_leads_there() {
     also_as_ordinary_user("lead::no_command_leaves_what_git_runs_whatever_leads_there");

@@ -109,6 +109,61 @@ fn names(path: &Path) -> Vec<String> {
     names
 }
 
+#[test]
+fn whatever_brings_back_or_takes_away_what_is_executed_says_so_before() {
+    let mut desk = desk();
+    let warns = |desk: &mut Desk, scope: &UndoScope, direction| plan(desk, scope, direction).changes_what_is_executed();
+    let (undo_it, redo_it) = (UndoDirection::Undo, UndoDirection::Redo);
+
+    // A repository that no tool may make: its head comes back last.
+    write(&mut desk, "z/HEAD", "ref: refs/heads/m\n");
+    let head = delete(&mut desk, "z/HEAD");
+    assert!(!warns(&mut desk, &entry_scope(&head), undo_it), "there is nothing else yet");
+    for (path, text) in [("z/objects/x", ""), ("z/refs/x", ""), ("z/config", "[core]\nfsmonitor = \"id; false\"\n")] {
+        write(&mut desk, path, text);
+    }
+    let shown = plan(&mut desk, &entry_scope(&head), undo_it);
+    assert!(shown.changes_what_is_executed());
+
+    // All of it went with its folder, or step by step in one session.
+    write(&mut desk, "t/HEAD", "ref: refs/heads/m\n");
+    write(&mut desk, "t/objects/x", "");
+    let made = write(&mut desk, "notes.txt", "one");
+    let tree = delete(&mut desk, "t");
+    assert!(!warns(&mut desk, &entry_scope(&tree), undo_it), "a part of a repository is none");
+    desk.write("u/objects/x", "");
+    desk.write("u/refs/x", "");
+    desk.write("u/HEAD", "ref: refs/heads/m\n");
+    desk.write("u/config", "");
+    let whole = delete(&mut desk, "u");
+    assert!(warns(&mut desk, &entry_scope(&whole), undo_it));
+
+    // What git runs by a setting, and by its name.
+    desk.write(".git/config", "[core]\nhooksPath = tools/hooks\n");
+    desk.write("tools/hooks/pre-commit", "#!/bin/sh\n");
+    let hooks = delete(&mut desk, "tools");
+    assert!(warns(&mut desk, &entry_scope(&hooks), undo_it));
+    desk.write(".vscode/tasks.json", "{}");
+    let tasks = delete(&mut desk, ".vscode/tasks.json");
+    assert!(warns(&mut desk, &entry_scope(&tasks), undo_it));
+    assert_eq!(undo(&mut desk, &tasks), UndoOutcome::Done, "it was the person's, and they were told");
+    assert!(warns(&mut desk, &entry_scope(&tasks), redo_it), "what goes is executed too");
+
+    assert!(!warns(&mut desk, &entry_scope(&made), undo_it), "everyday changes say nothing");
+    let session = UndoScope::Session { session: made.session.clone() };
+    assert!(warns(&mut desk, &session, undo_it));
+
+    // What was shown no longer holds where that has become something that is executed.
+    let ordinary = write(&mut desk, "k/HEAD", "ref: refs/heads/m\n");
+    let gone = delete(&mut desk, "k/HEAD");
+    let before = plan(&mut desk, &entry_scope(&gone), undo_it);
+    desk.write("k/objects/x", "");
+    desk.write("k/refs/x", "");
+    let after = ordered(&mut desk, &entry_scope(&gone), undo_it, Vec::new(), before.hash);
+    assert!(matches!(after, Event::UndoPlanned(plan) if plan.is_changed && plan.changes_what_is_executed()));
+    drop(ordinary);
+}
+
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::MetadataExt as _;

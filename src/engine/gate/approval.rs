@@ -173,10 +173,8 @@ async fn verify(caller: &Caller, plan: Plan, yes: &Approval) -> Result<(Plan, bo
             is_unchanged = is_unchanged && target.is_unchanged()?;
         }
         // Another call may have made it something that is executed: a repository has several parts.
-        for (target, facts) in plan.targets.iter().zip(&plan.facts.targets) {
-            is_unchanged =
-                is_unchanged && ways_to(target, plan.facts.access, &plan.facts.surroundings) == facts.reaches;
-        }
+        let ways = ways_to(&plan.targets, &plan.roots, plan.facts.access, &plan.facts.surroundings);
+        is_unchanged = is_unchanged && ways.iter().eq(plan.facts.targets.iter().map(|facts| &facts.reaches));
         Ok((plan, is_unchanged))
     })
     .await?

@@ -13,7 +13,7 @@ use crate::policy::{
 use crate::port::Settings;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, args_hash, parse_strict, validate};
 use crate::tool::{PreviewContext, Tool, ToolRequest};
-use crate::workspace::{Purpose, Root, Target, Unresolved, reaches, resolve_outside, resolve_telling};
+use crate::workspace::{Effect, Purpose, Root, Target, Unresolved, reaches, resolve_outside, resolve_telling};
 
 use super::super::request::is_enabled;
 use super::super::undo::Undo;
@@ -56,7 +56,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         let (folders, access, surroundings) = (folders.clone(), tool.access(), shared.surroundings.clone());
         move || {
             open(&request, &places, &folders).map(|opened| {
-                let ways = opened.targets.iter().map(|target| ways_to(target, access, &surroundings)).collect();
+                let ways = ways_to(&opened.targets, &opened.roots, access, &surroundings);
                 (opened, ways)
             })
         }
@@ -162,12 +162,21 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     Ok(plan.bind())
 }
 
-/// By which other ways something that executes files comes to what is changed.
-pub(super) fn ways_to(target: &Target, access: Access, surroundings: &Surroundings) -> Vec<Reach> {
-    match access {
-        Access::Write | Access::Delete => reaches(target, surroundings.home.as_deref()),
-        Access::Read | Access::Execute => Vec::new(),
-    }
+/// By which other ways something that executes files comes to each of what is changed.
+pub(super) fn ways_to(
+    targets: &[Target],
+    roots: &[Root],
+    access: Access,
+    surroundings: &Surroundings,
+) -> Vec<Vec<Reach>> {
+    let to = |target: &Target| {
+        let effect = match access {
+            Access::Write | Access::Delete => Effect::of(target.purpose()),
+            Access::Read | Access::Execute => None,
+        };
+        effect.map(|effect| reaches(target, effect, roots, surroundings.home.as_deref())).unwrap_or_default()
+    };
+    targets.iter().map(to).collect()
 }
 
 /// What the look at a call's effect has shown.

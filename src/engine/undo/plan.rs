@@ -1,18 +1,19 @@
 //! What an undo would do, found out without changing anything: its steps, whether each fits, and what each would change.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use crate::ir::{
-    Code, Failure, FileState, Preview, SessionId, UndoAction, UndoDirection, UndoEntry, UndoPlace, UndoPlan, UndoScope,
-    UndoStep,
+    Code, Failure, FileState, Preview, SessionId, UndoAction, UndoDirection, UndoEntry, UndoOperation, UndoPlace,
+    UndoPlan, UndoScope, UndoStep,
 };
-use crate::journal::{Deed, Fit, JournalError, Means, Sketch, sketch};
+use crate::journal::{Deed, Fit, JournalError, Means, Sketch, executed, sketch};
 use crate::policy::{Surroundings, lexical};
 use crate::port::Event;
 use crate::tool::schema::args_hash;
+use crate::workspace::Root;
 
 use super::super::fault::Fault;
 use super::scope::{Chain, chains};
@@ -37,8 +38,10 @@ pub(super) async fn make(
     let surroundings = shared.surroundings.clone();
     // What is looked at is kept, to be shown: nobody removes it meanwhile.
     let _keeping = shared.undo.keeping.read().await;
+    let folders = shared.store.session(&session).await?.map(|session| session.folders).unwrap_or_default();
     let (chains, steps, hash) = blocking(move || {
-        let (steps, hash) = steps(&chains, &means, &lifted, &surroundings);
+        let roots: Vec<Root> = folders.iter().filter_map(|folder| Root::reopen(Path::new(folder)).ok()).collect();
+        let (steps, hash) = steps(&chains, &means, &roots, &lifted, &surroundings);
         (chains, steps, hash)
     })
     .await?;
@@ -48,7 +51,13 @@ pub(super) async fn make(
 /// What is at a path now, or why that cannot be found out.
 type Seen = Result<FileState, String>;
 
-fn steps(chains: &[Chain], means: &Means, lifted: &[PathBuf], surroundings: &Surroundings) -> (Vec<UndoStep>, String) {
+fn steps(
+    chains: &[Chain],
+    means: &Means,
+    roots: &[Root],
+    lifted: &[PathBuf],
+    surroundings: &Surroundings,
+) -> (Vec<UndoStep>, String) {
     let mut seen: HashMap<UndoPlace, Seen> = HashMap::new();
     for Chain { tip, .. } in chains {
         seen.entry(tip.place.clone()).or_insert_with(|| look(tip, means, lifted, surroundings));
@@ -66,14 +75,31 @@ fn steps(chains: &[Chain], means: &Means, lifted: &[PathBuf], surroundings: &Sur
             Some(Ok(_)) | None => step(sketch, chain, means),
         });
     }
+    warn(&mut steps, chains, means, roots, surroundings);
     let bound: Vec<_> = steps
         .iter()
         .zip(&tips)
         .map(|(step, tip)| {
-            json!([step.entry, tip.id, step.path, step.action, tip.before, seen.get(&tip.place).map(shown)])
+            let seen = seen.get(&tip.place).map(shown);
+            json!([step.entry, tip.id, step.path, step.action, step.is_executed_later, tip.before, seen])
         })
         .collect();
     (steps, args_hash(&json!(bound)))
+}
+
+/// Finds out which steps change what something executes or obeys: what a command had left for it is known for that.
+fn warn(steps: &mut [UndoStep], chains: &[Chain], means: &Means, roots: &[Root], surroundings: &Surroundings) {
+    let changing: Vec<(&mut UndoStep, &UndoEntry)> = steps
+        .iter_mut()
+        .zip(chains.iter().map(|chain| &chain.tip))
+        .filter(|(step, _)| step.action.may_change_something())
+        .collect();
+    let tips: Vec<&UndoEntry> = changing.iter().map(|(_, tip)| *tip).collect();
+    let found = executed(&tips, means, roots, surroundings.home.as_deref());
+    for ((step, tip), is_executed) in changing.into_iter().zip(found) {
+        let is_left_by_a_command = step.operation == UndoOperation::PutBack && tip.before != FileState::Missing;
+        step.is_executed_later = is_executed || is_left_by_a_command;
+    }
 }
 
 /// A state as it is bound to a plan: content, not times.
@@ -102,6 +128,7 @@ fn refused(chain: &Chain, problem: &str) -> UndoStep {
         operation: chain.root.operation,
         path: chain.root.shown_path(),
         action: UndoAction::Refused,
+        is_executed_later: false,
         preview: Preview::NewFile { content: problem.to_owned() },
         changed_since: Preview::Nothing,
     }
@@ -150,6 +177,7 @@ fn step(sketch: &Sketch, chain: &Chain, means: &Means) -> UndoStep {
         operation: chain.root.operation,
         path: chain.root.shown_path(),
         action,
+        is_executed_later: false,
         preview,
         changed_since,
     }

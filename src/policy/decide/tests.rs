@@ -198,7 +198,7 @@ fn what_must_be_asked_is_asked_in_every_mode_and_by_no_rule_answered() {
         (Access::Write, inside_via("link", "Makefile"), "ask ProtectedWrite"),
         (Access::Write, inside("secret_store.rs"), "ask SuspiciousName"),
         (Access::Delete, inside("password.rs"), "ask Deletion,SuspiciousName"),
-        (Access::Delete, inside(".git/hooks/x"), "ask Deletion"),
+        (Access::Delete, inside(".git/hooks/x"), "ask Deletion,ProtectedWrite"),
         (Access::Execute, folder(""), "ask Command"),
     ] {
         for mode in MODES {

@@ -101,7 +101,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                     return;
                 };
                 let top = ui.cursor().top();
-                if plan.brings_back_what_is_executed() {
+                if plan.changes_what_is_executed() {
                     let text = scene.lang.text("undo-executed-later");
                     ui.add(Label::new(theme.rich(text, Type::Control, theme.colors.bad)).wrap());
                     ui.add_space(space::S);

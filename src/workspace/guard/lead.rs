@@ -33,15 +33,7 @@ impl Led {
 /// The leads that can be found without a walk.
 pub(super) fn around(roots: &[Root]) -> Leads {
     let home = directories::BaseDirs::new();
-    let mut leads = Leads::new(home.as_ref().map(directories::BaseDirs::home_dir));
-    leads.machine(None);
-    for root in roots {
-        for place in root.real_path().ancestors() {
-            leads.at(place);
-        }
-        leads.links_in(root.folder(), root.real_path());
-    }
-    leads
+    Leads::around(roots, home.as_ref().map(directories::BaseDirs::home_dir))
 }
 
 /// Adds those that begin at what a walk has found.

@@ -3,13 +3,13 @@
 //!
 //! One idea for the file tools' gate (`reach`) and for what a command must leave as it is (`guard`): a [`Lead`] says that
 //! a place in the file system is also what other, protected names stand for. This room finds leads; `policy` judges the
-//! names. Everything is read without blocking and within bounds; nothing is walked.
+//! names. Everything is read without blocking and within bounds; of allowed folders only the nearest ones are looked at.
 
 mod reach;
 mod repository;
 mod way;
 
-pub use reach::reaches;
+pub use reach::{Coming, Effect, Ways, reaches};
 pub(super) use repository::{Leads, is_repository};
 
 use std::path::PathBuf;

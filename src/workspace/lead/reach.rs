@@ -1,47 +1,134 @@
-//! By which ways something that executes files comes to a target of the file tools.
+//! By which ways something that executes files comes to what is changed in allowed folders.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::repository::{is_repository, is_repository_with};
+use super::repository::is_repository_if;
 use super::{Lead, Leads};
 use crate::policy::{Reach, RelPath};
-use crate::workspace::{Purpose, Target};
+use crate::workspace::{Purpose, Root, Target};
 
 /// More are not told.
 const MOST: usize = 16;
 
-/// The ways to a target that is to be changed. From it upwards every folder is looked at, nothing is walked. `home` is the
-/// person's home folder, with their configuration.
-pub fn reaches(target: &Target, home: Option<&Path>) -> Vec<Reach> {
-    let (Some(root), Some(relative)) = (target.root(), target.resolved_relative()) else { return Vec::new() };
-    let is_made = match target.purpose() {
-        Purpose::Write | Purpose::CreateFolder => true,
-        Purpose::Read | Purpose::Delete => false,
-    };
-    let mut leads = Leads::new(home);
-    let mut found = Vec::new();
-    let mut folder = Some(root.folder().clone());
-    let mut place = root.real_path().to_path_buf();
-    let tops: Vec<&Path> = target.resolved().ancestors().skip(1).filter(|top| is_work_tree(top)).collect();
-    for name in relative.parts() {
-        let Some(here) = folder else { break };
-        leads.at(&place);
-        leads.links_in(&here, &place);
-        if is_made && !is_repository(&here) && is_repository_with(&here, Some(name)) {
-            found.push(Reach::MakesRepository { folder: place.clone() });
+/// What becomes of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It is made, or written.
+    Made,
+    /// It comes with all that belongs below it.
+    MadeWhole,
+    /// It goes with all that lies below it.
+    Gone,
+}
+
+impl Effect {
+    /// What a tool does to a target that it is resolved for; `None` where it changes nothing.
+    pub fn of(purpose: Purpose) -> Option<Self> {
+        match purpose {
+            Purpose::Read => None,
+            Purpose::Write | Purpose::CreateFolder => Some(Self::Made),
+            Purpose::Delete => Some(Self::Gone),
         }
-        folder = here.open_folder(OsStr::new(name)).ok();
-        place.push(name);
     }
-    for above in root.real_path().ancestors().skip(1) {
-        leads.at(above);
+}
+
+/// Paths that are going to be there, each with the folders above it.
+#[derive(Debug, Default)]
+pub struct Coming {
+    /// In lower case: compared as generously as denials are.
+    paths: HashSet<String>,
+}
+
+/// What leads where, as allowed folders and what lies around them say.
+#[derive(Debug)]
+pub struct Ways {
+    leads: Leads,
+}
+
+/// The ways to a target that is to be changed. From it upwards every folder is looked at, and in the allowed folders the
+/// nearest ones. `home` is the person's home folder, with their configuration.
+pub fn reaches(target: &Target, effect: Effect, roots: &[Root], home: Option<&Path>) -> Vec<Reach> {
+    Ways::around(roots, home).to(target, effect, &Coming::default())
+}
+
+impl Coming {
+    /// Adds an absolute path.
+    pub fn add(&mut self, path: &Path) {
+        for path in path.ancestors() {
+            if !self.paths.insert(folded(path)) {
+                break;
+            }
+        }
     }
-    leads.machine(None);
-    found.extend(leads.all().iter().filter_map(|lead| way(lead, target, &tops)));
-    found.retain(|reach| reach.verdict().is_some());
-    found.truncate(MOST);
-    found
+
+    fn has(&self, path: &Path) -> bool {
+        self.paths.contains(&folded(path))
+    }
+}
+
+fn folded(path: &Path) -> String {
+    path.to_string_lossy().to_ascii_lowercase()
+}
+
+impl Ways {
+    /// What can be found without a target.
+    pub fn around(roots: &[Root], home: Option<&Path>) -> Self {
+        Self { leads: Leads::around(roots, home) }
+    }
+
+    /// The ways to a target. `coming` is what will be there too: a repository has several parts.
+    pub fn to(&mut self, target: &Target, effect: Effect, coming: &Coming) -> Vec<Reach> {
+        let (Some(root), Some(relative)) = (target.root(), target.resolved_relative()) else { return Vec::new() };
+        let mut folder = Some(root.folder().clone());
+        let mut place = root.real_path().to_path_buf();
+        for name in relative.parts() {
+            let Some(here) = folder else { break };
+            self.leads.at(&place);
+            self.leads.links_in(&here, &place);
+            folder = here.open_folder(OsStr::new(name)).ok();
+            place.push(name);
+        }
+        for above in root.real_path().ancestors().skip(1) {
+            self.leads.at(above);
+        }
+        let tops: Vec<&Path> = target.resolved().ancestors().skip(1).filter(|top| is_work_tree(top)).collect();
+        let mut found: Vec<Reach> = made_repositories(target.resolved(), root.real_path(), effect, coming)
+            .into_iter()
+            .map(|folder| Reach::MakesRepository { folder })
+            .collect();
+        found.extend(self.leads.all().iter().filter_map(|lead| way(lead, target, effect, &tops)));
+        found.retain(|reach| reach.verdict().is_some());
+        found.truncate(MOST);
+        found
+    }
+}
+
+/// The folders that git would take for a repository with the target, and does not yet.
+fn made_repositories(target: &Path, root: &Path, effect: Effect, coming: &Coming) -> Vec<PathBuf> {
+    let mut own = Coming::default();
+    own.add(target);
+    let is_there = |path: &Path| own.has(path) || coming.has(path) || std::fs::symlink_metadata(path).is_ok();
+    let is_made = |folder: &Path| {
+        let is_on_the_disk = |path: &Path| std::fs::symlink_metadata(path).is_ok();
+        is_repository_if(folder, is_there) && !is_repository_if(folder, is_on_the_disk)
+    };
+    let above = target.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).map(Path::to_path_buf);
+    let mut folders: Vec<PathBuf> = match effect {
+        Effect::Gone => Vec::new(),
+        Effect::Made => above.collect(),
+        Effect::MadeWhole => {
+            let target = folded(target);
+            // Every repository has a head, and what lies in the tree is among what comes.
+            let heads = coming.paths.iter().map(Path::new).filter(|path| path.ends_with("head"));
+            let below = heads.filter_map(Path::parent).filter(|folder| folder.starts_with(&target));
+            above.chain(below.map(Path::to_path_buf)).collect()
+        }
+    };
+    folders.retain(|folder| is_made(folder));
+    folders.reverse();
+    folders
 }
 
 /// Whether it is the top of a work tree. In folders of git, and where hooks are, there is none.
@@ -50,17 +137,19 @@ fn is_work_tree(top: &Path) -> bool {
     std::fs::symlink_metadata(top.join(".git")).is_ok() && !top.iter().any(is_gits)
 }
 
-fn way(lead: &Lead, target: &Target, tops: &[&Path]) -> Option<Reach> {
+fn way(lead: &Lead, target: &Target, effect: Effect, tops: &[&Path]) -> Option<Reach> {
     // The work trees of a repository that has none itself may lie in it.
     let is_in_it = |top: &&Path| *top != lead.path && top.starts_with(&lead.path);
     if lead.names == [".git"] && tops.iter().any(is_in_it) {
         return None;
     }
-    let names = match (below(&lead.path, target.resolved()), target.purpose()) {
+    let names = match (below(&lead.path, target.resolved()), effect) {
         (Some(rest), _) => lead.names.iter().cloned().chain(rest).collect(),
-        // It goes with the folder.
-        (None, Purpose::Delete) if below(target.resolved(), &lead.path).is_some() => lead.names.clone(),
-        (None, Purpose::Read | Purpose::Write | Purpose::CreateFolder | Purpose::Delete) => return None,
+        // It comes or goes with the folder.
+        (None, Effect::MadeWhole | Effect::Gone) if below(target.resolved(), &lead.path).is_some() => {
+            lead.names.clone()
+        }
+        (None, Effect::Made | Effect::MadeWhole | Effect::Gone) => return None,
     };
     Some(Reach::Also { names: RelPath::from_parts(names)?, by: lead.by.clone() })
 }
@@ -84,7 +173,7 @@ mod tests {
 
     use super::*;
     use crate::policy::{ProtectedWrite, ReachedBy};
-    use crate::workspace::{Root, resolve};
+    use crate::workspace::resolve;
 
     const DENIED: Option<ProtectedWrite> = Some(ProtectedWrite::Denied);
     const ASKED: Option<ProtectedWrite> = Some(ProtectedWrite::Asked);
@@ -128,7 +217,9 @@ mod tests {
             let root = Root::open(&self.path(root)).unwrap();
             let path = RelPath::from_parts(path.split('/').map(str::to_owned).collect()).unwrap();
             let home = self.path("../home");
-            reaches(&resolve(&root, &path, purpose).unwrap(), Some(&home))
+            let effect = Effect::of(purpose).unwrap();
+            let target = resolve(&root, &path, purpose).unwrap();
+            reaches(&target, effect, std::slice::from_ref(&root), Some(&home))
         }
 
         /// What a write there comes to.
@@ -161,7 +252,7 @@ mod tests {
             ("store/notes.txt", ASKED),
             ("linked/config", DENIED),
             ("linked/commondir", DENIED),
-            ("common/config", None),
+            ("common/config", DENIED),
             ("stored/config", None),
             ("config", None),
         ]);
@@ -203,7 +294,7 @@ mod tests {
         place.assert(&[("common/config", DENIED), ("common/hooks/x", DENIED), ("linked/config.worktree", DENIED)]);
         let of = |path: &str| place.reaches_below("", path, Purpose::Write).iter().find_map(Reach::verdict);
         assert_eq!(of("work/b.txt"), None);
-        assert_eq!(of("store/config"), None, "the look is upwards: from there the pointer is not seen");
+        assert_eq!(of("store/config"), DENIED);
     }
 
     #[test]

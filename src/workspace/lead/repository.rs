@@ -1,6 +1,6 @@
 //! What leads somewhere: repositories with their configuration and hooks, the person's own configuration, links.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,16 @@ use super::way::{self, expand, follow};
 use crate::policy::{
     GitLead, GitSetting, HOOK_NAMES, ReachedBy, TargetKind, git_lead, parse_git_config, places_that_count,
 };
-use crate::workspace::Folder;
 use crate::workspace::folder::descend;
+use crate::workspace::{Folder, Root};
 
 /// Repositories that are read, submodules and further work trees too.
 const MOST_REPOSITORIES: usize = 10_000;
 /// Configuration files that are read, each with what it includes.
 const MOST_FILES: usize = 20_000;
 const MOST_LEADS: usize = 20_000;
+/// Folders in an allowed folder that are looked at for repositories where nothing is walked.
+const MOST_NEAREST: usize = 1_000;
 /// How deep git lets configurations include each other.
 const MOST_INCLUDES: usize = 10;
 /// Names in a folder of hooks, of submodules or of work trees that are looked at.
@@ -44,7 +46,7 @@ pub(in crate::workspace) struct Leads {
 }
 
 impl Leads {
-    pub(in crate::workspace) fn new(home: Option<&Path>) -> Self {
+    fn new(home: Option<&Path>) -> Self {
         Self {
             home: home.map(Path::to_path_buf),
             all: Vec::new(),
@@ -52,6 +54,38 @@ impl Leads {
             files: HashMap::new(),
             read: HashSet::new(),
             repositories: HashSet::new(),
+        }
+    }
+
+    /// Those that can be found without a walk: of the allowed folders, of all above them, and of the nearest ones in them.
+    pub(in crate::workspace) fn around(roots: &[Root], home: Option<&Path>) -> Self {
+        let mut leads = Self::new(home);
+        leads.machine(None);
+        for root in roots {
+            for place in root.real_path().ancestors() {
+                leads.at(place);
+            }
+            leads.links_in(root.folder(), root.real_path());
+            leads.nearest(root.real_path());
+        }
+        leads
+    }
+
+    /// The repositories in a folder, those that lie nearest first: so many folders are looked at.
+    fn nearest(&mut self, top: &Path) {
+        let mut waiting = VecDeque::from([top.to_path_buf()]);
+        let mut left = MOST_NEAREST;
+        while let Some(folder) = waiting.pop_front() {
+            for below in folders_in(&folder) {
+                if left == 0 {
+                    return;
+                }
+                left -= 1;
+                if below.file_name().is_none_or(|name| !name.eq_ignore_ascii_case(GIT)) {
+                    self.at(&below);
+                    waiting.push_back(below);
+                }
+            }
         }
     }
 
@@ -95,7 +129,7 @@ impl Leads {
     }
 
     /// The configuration of the person and of the computer, for a work tree or for none.
-    pub(in crate::workspace) fn machine(&mut self, base: Option<&Path>) {
+    fn machine(&mut self, base: Option<&Path>) {
         let home = self.home.clone();
         let own = home.as_ref().map(|home| home.join(".gitconfig"));
         let set = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -309,15 +343,13 @@ fn is_repository_at(place: &Path) -> bool {
 
 /// Whether git takes this folder for a repository, whatever its name is: programs that ask git in it obey its configuration.
 pub(in crate::workspace) fn is_repository(folder: &Folder) -> bool {
-    is_repository_with(folder, None)
+    let is_there = |part: &Path| folder.stat_of(part.as_os_str()).is_ok_and(|stat| stat.kind != TargetKind::Missing);
+    is_repository_if(Path::new(""), is_there)
 }
 
-/// The same if this name were in it too.
-pub(super) fn is_repository_with(folder: &Folder, name: Option<&str>) -> bool {
-    let has = |part: &str| {
-        name.is_some_and(|name| name.eq_ignore_ascii_case(part))
-            || folder.stat_of(OsStr::new(part)).is_ok_and(|stat| stat.kind != TargetKind::Missing)
-    };
+/// The same of a path, where it is known what is there.
+pub(super) fn is_repository_if(folder: &Path, is_there: impl Fn(&Path) -> bool) -> bool {
+    let has = |part: &str| is_there(&folder.join(part));
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 

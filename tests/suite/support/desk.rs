@@ -339,11 +339,27 @@ impl Desk {
         self.home.path().to_path_buf()
     }
 
+    /// A call with several allowed folders, every question of which is answered so.
+    pub(crate) fn tool_among(&mut self, folders: &[&Path], name: &str, args: &str, answer: &Answer) -> ToolResult {
+        self.begin_tool_among(folders, name, args, TurnOptions::default());
+        loop {
+            match self.next() {
+                Event::ConfirmAsked(request) => self.answer(&request, answer.clone()),
+                Event::ToolEnded { result, .. } => return *result,
+                _ => {}
+            }
+        }
+    }
+
     fn begin_tool_in(&self, folder: &Path, name: &str, args: &str, options: TurnOptions) {
+        self.begin_tool_among(&[folder], name, args, options);
+    }
+
+    fn begin_tool_among(&self, folders: &[&Path], name: &str, args: &str, options: TurnOptions) {
         let session = Session {
             id: self.session.clone(),
             title: "tool".into(),
-            folders: vec![folder.display().to_string()],
+            folders: folders.iter().map(|folder| folder.display().to_string()).collect(),
             ..blank_session("")
         };
         let call = ToolCall {
