@@ -37,6 +37,18 @@ pub(crate) fn set_up(window: &Window<'_>, home: &Home) {
     window.wait_until_bright();
 }
 
+fn set(home: &Home, key: &str, value: &str) {
+    let output = home.run(&["config", "set", key, value]);
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// New chats talk to this server.
+fn choose_model(home: &Home, server: &OllamaServer) {
+    set(home, "models.ollama_url", &server.url());
+    set(home, "models.default_provider", "ollama");
+    set(home, "models.default_model", "qwen3:8b");
+}
+
 fn outcome(call: &CallRecord) -> (CallStatus, Option<Verdict>) {
     (call.status, call.verdict)
 }
@@ -263,14 +275,7 @@ fn a_second_start_raises_the_window_and_command_lines_are_answered_there() {
 fn closing_while_something_runs_asks_first_and_then_everything_is_written() {
     let (home, screen) = (home_with_project(), Screen::start());
     let server = OllamaServer::start();
-    for (key, value) in [
-        ("models.ollama_url", server.url().as_str()),
-        ("models.default_provider", "ollama"),
-        ("models.default_model", "qwen3:8b"),
-    ] {
-        let output = home.run(&["config", "set", key, value]);
-        assert!(output.status.success(), "{output:?}");
-    }
+    choose_model(&home, &server);
     let gate = Gate::new();
     server.answer(Reply::pieces([
         Piece::line(text_line("As far as this.")),
@@ -312,15 +317,9 @@ fn closing_while_something_runs_asks_first_and_then_everything_is_written() {
 fn told_to_end_the_window_ends_what_runs_and_keeps_what_was_typed() {
     let (home, screen) = (home_with_project(), Screen::start());
     let server = OllamaServer::start();
-    for (key, value) in [
-        ("models.ollama_url", server.url().as_str()),
-        ("models.default_provider", "ollama"),
-        ("models.default_model", "qwen3:8b"),
-    ] {
-        let output = home.run(&["config", "set", key, value]);
-        assert!(output.status.success(), "{output:?}");
-    }
-    let command = "echo alias ls=false > .bashrc; touch begun; sleep 600";
+    choose_model(&home, &server);
+    set(&home, "tools.disabled", "[]");
+    let command = "echo alias ls=false > .bashrc; : > begun; /bin/sleep 600";
     server.answer(Reply::stream([
         text_line("I run it."),
         calls_line(&[("run_command", json!({"command": command}))]),
