@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkServer, LinkState, LinkView};
+use crate::secret::SecretKey;
 
 /// Refused calls of a server that are remembered: they are in no record.
 const REFUSED: usize = 100;
@@ -14,18 +15,20 @@ pub(in crate::engine) struct Board(Mutex<Vec<Entry>>);
 
 struct Entry {
     view: LinkView,
+    /// A token for this connection alone.
+    token: Option<SecretKey>,
     refused: VecDeque<LinkCall>,
 }
 
 impl Board {
-    /// Puts a server up, or changes what is said of it.
-    pub(super) fn put(&self, server: LinkServer, state: LinkState) {
+    /// Puts a server up, or changes what is said of it. `token` is one that is kept nowhere else.
+    pub(super) fn put(&self, server: LinkServer, state: LinkState, token: Option<SecretKey>) {
         let mut entries = self.lock();
         if let Some(entry) = entries.iter_mut().find(|entry| entry.view.server.url == server.url) {
-            (entry.view.server, entry.view.state) = (server, state);
+            (entry.view.server, entry.view.state, entry.token) = (server, state, token);
         } else {
             let view = LinkView { server, state, sent_bytes: 0 };
-            entries.push(Entry { view, refused: VecDeque::new() });
+            entries.push(Entry { view, token, refused: VecDeque::new() });
         }
     }
 
@@ -59,6 +62,16 @@ impl Board {
         calls.sort_by(|one, two| (two.at, &two.tool_call_id).cmp(&(one.at, &one.tool_call_id)));
         calls.truncate(most);
         calls
+    }
+
+    /// A server that is up, added or not.
+    pub(super) fn server(&self, url: &str) -> Option<LinkServer> {
+        self.lock().iter().find(|entry| entry.view.server.url == url).map(|entry| entry.view.server.clone())
+    }
+
+    /// The token that a server was given for its connection alone.
+    pub(super) fn token(&self, url: &str) -> Option<SecretKey> {
+        self.lock().iter().find(|entry| entry.view.server.url == url).and_then(|entry| entry.token.clone())
     }
 
     /// Where the token of a server is, if it has one.

@@ -49,21 +49,17 @@ pub(super) fn origin(url: &str) -> Result<String, Fault> {
         .map_err(|error| Fault::new("fault-link-address", error.to_string()).with("url", url))
 }
 
-/// Opens a connection. `given` is a token for this run; else the one that was kept for the address is used.
+/// Opens a connection.
 pub(super) async fn connect(
     shared: &Shared,
     server: &LinkServer,
-    given: Option<&SecretKey>,
     device_id: &str,
 ) -> Result<(Sender, Receiver), LinkProblem> {
     check_workspace(&server.workspace).await?;
     let address_problem = |detail: String| LinkProblem::Address { detail };
     let address = base_address(&server.url).map_err(|error| address_problem(error.to_string()))?;
     socket::check(address.url()).map_err(|error| address_problem(error.to_string()))?;
-    let token = match given {
-        Some(token) => token.clone(),
-        None => token(shared, server, &address.origin()).await?,
-    };
+    let token = token(shared, server, &address.origin()).await?;
     let http = Http::through(&network(shared), &address).map_err(|error| unreachable(&error))?;
     let ticket = ticket(&http, &token, device_id).await?;
     // The token got the ticket, and stays here: the ticket alone opens the socket.
@@ -79,12 +75,15 @@ pub(super) async fn connect(
     handshake.open(Box::new(connection), accept).await.map_err(|error| unreachable(&error))
 }
 
-/// The user token that was entered for a server, if it was entered for this origin.
+/// The user token of a server: the one that its connection was given, else the one that was entered for this origin.
 pub(in crate::engine) async fn token(
     shared: &Shared,
     server: &LinkServer,
     origin: &str,
 ) -> Result<SecretKey, LinkProblem> {
+    if let Some(given) = shared.links.token(&server.url) {
+        return Ok(given);
+    }
     let found = shared.keys.find(KEYS, &server.key, origin).await;
     found.map_err(|error| unreachable(&error))?.ok_or(LinkProblem::NoToken)
 }

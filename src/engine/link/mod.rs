@@ -120,8 +120,10 @@ impl Links {
     async fn stop(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
         let url = connect::normal(url)?;
         self.end_one(&url).await;
-        if find(shared, &url).await?.is_none() {
-            shared.links.forget(&url);
+        match find(shared, &url).await? {
+            // As it was before: its own token counts again.
+            Some(server) => shared.links.put(LinkServer { is_paused: true, ..server }, LinkState::Paused, None),
+            None => shared.links.forget(&url),
         }
         self.show(shared).await
     }
@@ -174,15 +176,15 @@ impl Links {
 
     async fn begin(&mut self, shared: &Arc<Shared>, server: LinkServer, token: Option<SecretKey>) -> Result<(), Fault> {
         if server.is_paused {
-            shared.links.put(server, LinkState::Paused);
+            shared.links.put(server, LinkState::Paused, None);
             return Ok(());
         }
         let device = self.device(shared).await?;
         let session = session_of(shared, &server).await?;
-        shared.links.put(server.clone(), LinkState::Connecting);
+        shared.links.put(server.clone(), LinkState::Connecting, token);
         let url = server.url.clone();
         let (orders, taken) = mpsc::channel(ORDERS);
-        let runner = Runner::new(Arc::clone(shared), server, token, &device, session);
+        let runner = Runner::new(Arc::clone(shared), server, &device, session);
         let task = tokio::task::spawn(Box::pin(runner.run(taken)));
         self.live.insert(url, Live { orders, task });
         Ok(())
@@ -237,9 +239,9 @@ fn unknown(url: &str) -> Fault {
     Fault::new("fault-link-unknown", "").with("url", url)
 }
 
-/// A server that was added, for conversations that live on it.
+/// A server for conversations that live on it: one that was added, or is connected for a while.
 pub(super) async fn server(shared: &Shared, url: &str) -> Result<Option<LinkServer>, Fault> {
-    find(shared, url).await
+    Ok(find(shared, url).await?.or_else(|| shared.links.server(url)))
 }
 
 /// A server that was added. A token that is held for this run only is not in the store, and is on the board.

@@ -15,7 +15,6 @@ use crate::link::machine::{CallNumber, Effect, Input, Machine, Passage, Problem,
 use crate::link::socket::{Heard, Receiver, Sender};
 use crate::link::wire::{CallRequest, CallResult};
 use crate::port::Event;
-use crate::secret::SecretKey;
 
 use super::super::gate::Line;
 use super::super::shared::{Shared, unique};
@@ -71,8 +70,6 @@ struct AtGate {
 pub(super) struct Runner {
     shared: Arc<Shared>,
     server: Arc<LinkServer>,
-    /// A token for this run alone.
-    token: Option<SecretKey>,
     device_id: String,
     transcript: Arc<Transcript>,
     machine: Machine,
@@ -85,20 +82,13 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        server: LinkServer,
-        token: Option<SecretKey>,
-        device_id: &str,
-        session: SessionId,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, server: LinkServer, device_id: &str, session: SessionId) -> Self {
         let (to_connection, from_gate) = mpsc::channel(FROM_GATE);
         let machine = Machine::new(device_id, &unique("run_"), env!("CARGO_PKG_VERSION"), call::offered());
         Self {
             transcript: Arc::new(Transcript::new(Arc::clone(&shared), session)),
             shared,
             server: Arc::new(server),
-            token,
             device_id: device_id.to_owned(),
             machine,
             phase: Phase::Resting,
@@ -131,11 +121,8 @@ impl Runner {
 
     async fn begin(&mut self) {
         let (shared, server) = (Arc::clone(&self.shared), Arc::clone(&self.server));
-        let (token, device_id) = (self.token.clone(), self.device_id.clone());
-        self.phase =
-            Phase::Opening(Box::pin(
-                async move { connect::connect(&shared, &server, token.as_ref(), &device_id).await },
-            ));
+        let device_id = self.device_id.clone();
+        self.phase = Phase::Opening(Box::pin(async move { connect::connect(&shared, &server, &device_id).await }));
         self.enter(LinkState::Connecting).await;
     }
 

@@ -482,3 +482,37 @@ fn refusals_of_this_computer_are_on_the_cards_with_their_codes() {
     assert_eq!(code("README.md"), (CallStatus::Denied, "CONFIRMATION_REJECTED".to_owned()));
     assert!(view.branch().all(|record| record.status == MessageStatus::Complete));
 }
+
+#[test]
+fn a_server_that_is_connected_for_a_while_has_its_conversations_in_the_window_for_that_while() {
+    let Setting { model, server, token, operator: _operator } = setting();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    model.answer(says("From elsewhere."));
+    let client = server.client(&token);
+    runtime.block_on(async {
+        let turn = client.prepare(json!({"input": "Asked elsewhere"})).await;
+        client.run(&turn).await.rest().await;
+    });
+    // As `nod link` does while the window is open: the server is not added, and its token is kept nowhere.
+    let mut window = Window::open(laid_out(), Arc::default(), &server.url);
+    let (url, workspace) = (window.url.clone(), window.path().join("work"));
+    let token = SecretKey::new(&token).unwrap();
+    window.carry_out(vec![Command::RunLink { url: url.clone(), workspace, token }]);
+    window.is_listed();
+    assert_eq!(
+        (window.titles(), &window.state.threads.lists[&url].problem),
+        (vec!["Asked elsewhere".to_owned()], &None)
+    );
+    model.answer(says("From here."));
+    window.begin();
+    window.says("Asked here");
+    window.is_over(State::Done);
+    assert_eq!(window.seen(), ["> Asked here", "From here."]);
+    window.carry_out(vec![Command::StopLink { url: url.clone() }]);
+    window.until("the server is gone", |state| state.links.links.is_empty() && state.threads.lists.is_empty());
+    // Its token went with it.
+    window.carry_out(vec![Command::ListThreads { url: url.clone() }]);
+    window.until("nothing is asked of it any more", |state| {
+        state.threads.lists.get(&url).is_some_and(|list| list.problem.is_some())
+    });
+}
