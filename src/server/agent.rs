@@ -17,8 +17,8 @@ use crate::agent::{
 };
 use crate::engine::mend_arguments;
 use crate::ir::{
-    Accumulator, Clock, Error, ErrorCode, GenerationParams, Message, MessageStatus, Request, RequestId, RequestMeta,
-    Response, Role, SessionId, StreamBody, StreamEvent, TokenUsage, ToolCall, ToolDef, ToolResult,
+    Accumulator, CallId, Clock, Error, ErrorCode, GenerationParams, Message, MessageStatus, Request, RequestId,
+    RequestMeta, Response, Role, SessionId, StreamBody, StreamEvent, TokenUsage, ToolCall, ToolDef, ToolResult,
 };
 use crate::link::agui::{AGUI_VERSION, Event, Finish, Speaker, Usage};
 use crate::link::thread::{Prepared, RunStatus};
@@ -29,6 +29,7 @@ use crate::provider::retry::{Decision, Shown, decide};
 use crate::tool::schema::validate;
 
 use super::ledger::{LedgerError, RunEnd, RunStart, SharedLedger};
+use super::name;
 use super::service::{Calls, Context, Wanted, error, unique};
 use super::tool::{self, Place};
 
@@ -109,7 +110,7 @@ impl Agent {
         let end =
             RunEnd { status, error: problem.as_ref().map(|error| error.message.clone()), usage: run.usage_if_any() };
         // Written before it is told, so that who hears of the end finds it.
-        if let Err(fault) = self.ledger.end_run(&run_id, end, (self.clock)()).await {
+        if let Err(fault) = self.ledger.end_run(user, &run_id, end, (self.clock)()).await {
             tracing::error!(error = %fault, "the end of a run could not be recorded");
         }
         let finish = if status == RunStatus::Cancelled { Finish::Cancelled } else { Finish::Success };
@@ -151,7 +152,7 @@ impl Run<'_> {
         if self.history.last().is_some_and(|(last, _)| *last == message) {
             return Ok(());
         }
-        let kept = self.agent.ledger.append_message(&self.ids, message).await?;
+        let kept = self.agent.ledger.append_message(&self.context.user, &self.ids, message).await?;
         let status = if self.cancel.is_cancelled() { MessageStatus::Stopped } else { MessageStatus::Complete };
         self.history.push((kept, status));
         Ok(())
@@ -217,6 +218,10 @@ impl Run<'_> {
         self.usage.total_tokens += response.usage.total_tokens;
         let mut message = answer.message(round, Some(&response), (self.agent.clock)());
         for call in message.tool_calls.iter_mut().flatten() {
+            // The model's own id goes over the wire and into addresses: one that cannot gets another.
+            if !name::is_name(call.id.as_str()) {
+                call.id = CallId::new(unique());
+            }
             if let Some((def, _)) = self.tools.iter().find(|(def, _)| def.name == call.name) {
                 mend_arguments(call, def);
             }

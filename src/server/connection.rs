@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 use crate::ir::UnixMs;
@@ -28,11 +29,23 @@ pub(super) struct Device {
 pub(super) struct Admitted {
     pub(super) device: Device,
     pub(super) issued_at: UnixMs,
+    /// The place of its ticket in the order of all that were used.
+    pub(super) place: i64,
+}
+
+/// Which of a device's connections is the newer one: the greater. The ledger gives the order, so that processes that hear
+/// of two connections in different orders, however late, agree on the one that counts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Rank {
+    /// The place of its ticket.
+    place: i64,
+    /// The connection. Decides between two that took the same place at the same moment.
+    pub(super) connection_id: String,
 }
 
 /// One connection of one device to this process.
 pub(super) struct Connection {
-    pub(super) id: String,
+    pub(super) rank: Rank,
     pub(super) device: Device,
     /// When its ticket was issued: a revocation after that ends it.
     pub(super) issued_at: UnixMs,
@@ -66,7 +79,8 @@ pub(super) struct Connections {
 #[derive(Default)]
 struct Table {
     by_device: HashMap<Device, Arc<Connection>>,
-    waiting: HashMap<String, Vec<Waiting>>,
+    /// By user and call.
+    waiting: HashMap<(String, String), Vec<Waiting>>,
     /// The list of tools that came last: nearly every device has the same, and it is kept once.
     tools: Arc<Vec<OfferedTool>>,
 }
@@ -74,24 +88,29 @@ struct Table {
 struct Waiting {
     execution_id: String,
     device: Device,
-    connection_id: String,
+    rank: Rank,
     wake: watch::Sender<Option<Woken>>,
 }
 
 /// A wait for a call's result. Dropping it ends the wait.
 pub(super) struct Wait<'a> {
     connections: &'a Connections,
-    tool_call_id: String,
+    call: (String, String),
     execution_id: String,
     woken: watch::Receiver<Option<Woken>>,
 }
 
 impl Connection {
-    pub(super) fn new(id: String, Admitted { device, issued_at }: Admitted) -> (Arc<Self>, Outlet) {
+    pub(super) fn new(id: String, Admitted { device, issued_at, place }: Admitted) -> (Arc<Self>, Outlet) {
         let (sender, outbox) = mpsc::channel(OUTBOX_MESSAGES);
         let (closing, closed) = watch::channel(None);
-        let connection = Self { id, device, issued_at, tools: Mutex::default(), outbox: sender, closing };
+        let rank = Rank { place, connection_id: id };
+        let connection = Self { rank, device, issued_at, tools: Mutex::default(), outbox: sender, closing };
         (Arc::new(connection), Outlet { outbox, closing: closed })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.rank.connection_id
     }
 
     /// Queues a message; false when the device does not read, or is gone: its connection is closed then.
@@ -122,40 +141,46 @@ impl Connection {
 }
 
 impl Connections {
-    /// Makes a connection its device's own. An older one is closed, and what waits on it is woken.
-    pub(super) fn register(&self, connection: Arc<Connection>) {
+    /// Makes a connection its device's own. An older one is closed, and what waits on it is woken. False when the device has
+    /// a newer one: then this one is closed.
+    pub(super) fn register(&self, connection: Arc<Connection>) -> bool {
         let mut table = lock(&self.table);
-        let device = connection.device.clone();
-        let id = connection.id.clone();
+        let (device, rank) = (connection.device.clone(), connection.rank.clone());
+        if table.by_device.get(&device).is_some_and(|current| current.rank > rank) {
+            connection.close(CloseCode::Replaced);
+            return false;
+        }
         if let Some(older) = table.by_device.insert(device.clone(), connection) {
             older.close(CloseCode::Replaced);
         }
-        table.wake_lost(|waiting| waiting.device == device && waiting.connection_id != id);
+        table.wake_lost(|waiting| waiting.device == device && waiting.rank < rank);
+        true
     }
 
     /// A connection has ended: it is forgotten if it is still its device's own, and what waits on it is woken.
     pub(super) fn unregister(&self, connection: &Connection) {
         let mut table = lock(&self.table);
-        if table.by_device.get(&connection.device).is_some_and(|current| current.id == connection.id) {
+        if table.by_device.get(&connection.device).is_some_and(|current| current.rank == connection.rank) {
             table.by_device.remove(&connection.device);
         }
-        table.wake_lost(|waiting| waiting.connection_id == connection.id);
+        table.wake_lost(|waiting| waiting.rank == connection.rank);
     }
 
-    /// Another process says that a device has connected there: what is here is older.
-    pub(super) fn registered_elsewhere(&self, device: &Device, connection_id: &str) {
+    /// Another process says that a device has connected there: what is older here is closed. News may come late: what is
+    /// newer stays.
+    pub(super) fn registered_elsewhere(&self, device: &Device, rank: &Rank) {
         let mut table = lock(&self.table);
-        if table.by_device.get(device).is_some_and(|current| current.id != connection_id)
+        if table.by_device.get(device).is_some_and(|current| current.rank < *rank)
             && let Some(older) = table.by_device.remove(device)
         {
             older.close(CloseCode::Replaced);
         }
-        table.wake_lost(|waiting| waiting.device == *device && waiting.connection_id != connection_id);
+        table.wake_lost(|waiting| waiting.device == *device && waiting.rank < *rank);
     }
 
     /// Another process says that a connection is gone.
     pub(super) fn lost_elsewhere(&self, connection_id: &str) {
-        lock(&self.table).wake_lost(|waiting| waiting.connection_id == connection_id);
+        lock(&self.table).wake_lost(|waiting| waiting.rank.connection_id == connection_id);
     }
 
     /// Ends what was let in with a user's token that was revoked at a moment.
@@ -181,28 +206,20 @@ impl Connections {
     }
 
     /// Starts to wait for a call; begun before it is sent, so that no answer can come too early.
-    pub(super) fn wait(
-        &self,
-        tool_call_id: &str,
-        execution_id: &str,
-        device: &Device,
-        connection_id: &str,
-    ) -> Wait<'_> {
+    pub(super) fn wait(&self, tool_call_id: &str, execution_id: &str, device: &Device, rank: &Rank) -> Wait<'_> {
         let (wake, woken) = watch::channel(None);
-        let waiting = Waiting {
-            execution_id: execution_id.to_owned(),
-            device: device.clone(),
-            connection_id: connection_id.to_owned(),
-            wake,
-        };
-        lock(&self.table).waiting.entry(tool_call_id.to_owned()).or_default().push(waiting);
-        Wait { connections: self, tool_call_id: tool_call_id.to_owned(), execution_id: execution_id.to_owned(), woken }
+        let waiting =
+            Waiting { execution_id: execution_id.to_owned(), device: device.clone(), rank: rank.clone(), wake };
+        let call = (device.user.clone(), tool_call_id.to_owned());
+        lock(&self.table).waiting.entry(call.clone()).or_default().push(waiting);
+        Wait { connections: self, call, execution_id: execution_id.to_owned(), woken }
     }
 
-    /// Wakes everybody who waits for a call. They may go on waiting: the result may be that of an earlier dispatch, and
+    /// Wakes everybody who waits for a user's call. They may go on waiting: the result may be that of an earlier dispatch, and
     /// one that another may still replace.
-    pub(super) fn resolve(&self, tool_call_id: &str, ended: Option<&Ended>) {
-        for waiting in lock(&self.table).waiting.get(tool_call_id).into_iter().flatten() {
+    pub(super) fn resolve(&self, user: &str, tool_call_id: &str, ended: Option<&Ended>) {
+        let call = (user.to_owned(), tool_call_id.to_owned());
+        for waiting in lock(&self.table).waiting.get(&call).into_iter().flatten() {
             waiting.wake.send_replace(Some(Woken::Result(ended.cloned())));
         }
     }
@@ -218,10 +235,8 @@ impl Listener for Connections {
     fn answer(&self, device: &Device, question: Question) -> Option<Reply> {
         let here = self.get(device)?;
         Some(match question {
-            Question::Describe => {
-                Reply::Device { connection_id: here.id.clone(), tools: here.tools().as_ref().clone() }
-            }
-            Question::Dispatch { connection_id, .. } if connection_id != here.id => Reply::Gone,
+            Question::Describe => Reply::Device { rank: here.rank.clone(), tools: here.tools().as_ref().clone() },
+            Question::Dispatch { connection_id, .. } if connection_id != here.id() => Reply::Gone,
             Question::Dispatch { request, .. } => {
                 if here.send(FromServer::Request(request)) {
                     Reply::Sent
@@ -229,7 +244,8 @@ impl Listener for Connections {
                     Reply::Gone
                 }
             }
-            Question::Cancel { tool_call_id, reason } => {
+            Question::Cancel { connection_id: Some(id), .. } if id != here.id() => Reply::Gone,
+            Question::Cancel { tool_call_id, reason, .. } => {
                 here.send(FromServer::Cancel { tool_call_id, reason });
                 Reply::Sent
             }
@@ -238,11 +254,11 @@ impl Listener for Connections {
 
     fn hear(&self, news: News) {
         match news {
-            News::Registered { user, device_id, connection_id } => {
-                self.registered_elsewhere(&Device { user, id: device_id }, &connection_id);
+            News::Registered { user, device_id, rank } => {
+                self.registered_elsewhere(&Device { user, id: device_id }, &rank);
             }
             News::Lost { connection_id } => self.lost_elsewhere(&connection_id),
-            News::Result { tool_call_id } => self.resolve(&tool_call_id, None),
+            News::Result { user, tool_call_id } => self.resolve(&user, &tool_call_id, None),
         }
     }
 }
@@ -271,10 +287,10 @@ impl Wait<'_> {
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
         let mut table = lock(&self.connections.table);
-        if let Some(waiting) = table.waiting.get_mut(&self.tool_call_id) {
+        if let Some(waiting) = table.waiting.get_mut(&self.call) {
             waiting.retain(|waiting| waiting.execution_id != self.execution_id);
             if waiting.is_empty() {
-                table.waiting.remove(&self.tool_call_id);
+                table.waiting.remove(&self.call);
             }
         }
     }
@@ -296,14 +312,19 @@ mod tests {
         Device { user: "ann".into(), id: "laptop".into() }
     }
 
-    fn admitted() -> Admitted {
-        Admitted { device: device(), issued_at: UnixMs(10) }
+    /// The connection whose ticket was used in this place.
+    fn connection(place: i64) -> (Arc<Connection>, Outlet) {
+        Connection::new(format!("k{place}"), Admitted { device: device(), issued_at: UnixMs(10), place })
+    }
+
+    fn rank(place: i64) -> Rank {
+        Rank { place, connection_id: format!("k{place}") }
     }
 
     #[test]
     fn a_revocation_ends_what_came_in_before_it() {
         let connections = Connections::default();
-        let (connection, outlet) = Connection::new("k1".into(), admitted());
+        let (connection, outlet) = connection(1);
         connections.register(connection);
         connections.revoke("bob", UnixMs(20));
         connections.revoke("ann", UnixMs(9));
@@ -315,22 +336,22 @@ mod tests {
     #[test]
     fn a_newer_connection_takes_the_place_and_wakes_who_waits_on_the_older() {
         let connections = Connections::default();
-        let (first, outlet) = Connection::new("k1".into(), admitted());
+        let (first, outlet) = connection(1);
         connections.register(first);
-        let mut wait = connections.wait("t:c", "x1", &device(), "k1");
-        let (second, _outlet) = Connection::new("k2".into(), admitted());
+        let mut wait = connections.wait("t:c", "x1", &device(), &rank(1));
+        let (second, _outlet) = connection(2);
         connections.register(second);
         assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
         assert_eq!(wait.next().now_or_never(), Some(Woken::Lost));
-        assert_eq!(connections.get(&device()).map(|current| current.id.clone()), Some("k2".into()));
+        assert_eq!(connections.get(&device()).map(|current| current.id().to_owned()), Some("k2".into()));
     }
 
     #[test]
     fn the_end_of_a_replaced_connection_leaves_the_newer_one() {
         let connections = Connections::default();
-        let (first, _outlet) = Connection::new("k1".into(), admitted());
+        let (first, _outlet) = connection(1);
         connections.register(Arc::clone(&first));
-        let (second, _newer) = Connection::new("k2".into(), admitted());
+        let (second, _newer) = connection(2);
         connections.register(second);
         connections.unregister(&first);
         assert!(connections.get(&device()).is_some());
@@ -339,10 +360,12 @@ mod tests {
     #[test]
     fn a_result_wakes_everybody_who_waits_for_the_call() {
         let connections = Connections::default();
-        let mut first = connections.wait("t:c", "x1", &device(), "k1");
-        let mut second = connections.wait("t:c", "x2", &device(), "k1");
+        let mut first = connections.wait("t:c", "x1", &device(), &rank(1));
+        let mut second = connections.wait("t:c", "x2", &device(), &rank(1));
         let ended = Ended { status: CallStatus::Succeeded, output: None, error: None };
-        connections.resolve("t:c", Some(&ended));
+        connections.resolve("bob", "t:c", Some(&ended));
+        assert_eq!(first.next().now_or_never(), None, "another user's call of that id");
+        connections.resolve("ann", "t:c", Some(&ended));
         for wait in [&mut first, &mut second] {
             assert_eq!(wait.next().now_or_never(), Some(Woken::Result(Some(ended.clone()))));
             assert_eq!(wait.next().now_or_never(), None);
@@ -350,9 +373,52 @@ mod tests {
     }
 
     #[test]
+    fn news_of_an_earlier_connection_that_comes_late_ends_nothing() {
+        let connections = Connections::default();
+        let (newer, outlet) = connection(3);
+        assert!(connections.register(newer));
+        let mut here = connections.wait("t:c", "x1", &device(), &rank(3));
+        let mut elsewhere = connections.wait("t:d", "x2", &device(), &rank(4));
+        let registered = |place| News::Registered { user: "ann".into(), device_id: "laptop".into(), rank: rank(place) };
+        connections.hear(registered(2));
+        assert_eq!((*outlet.closing.borrow(), here.next().now_or_never()), (None, None));
+        connections.hear(registered(4));
+        assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
+        assert_eq!((here.next().now_or_never(), elsewhere.next().now_or_never()), (Some(Woken::Lost), None));
+        assert!(connections.get(&device()).is_none());
+    }
+
+    #[test]
+    fn of_two_connections_the_one_with_the_later_ticket_counts_whichever_registers_first() {
+        let connections = Connections::default();
+        let ((earlier, outlet), (later, _newer)) = (connection(1), connection(2));
+        assert!(connections.register(later) && !connections.register(earlier));
+        assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
+        assert_eq!(connections.get(&device()).map(|current| current.rank.clone()), Some(rank(2)));
+    }
+
+    #[test]
+    fn a_call_is_taken_back_only_over_the_connection_that_carried_it() {
+        let connections = Connections::default();
+        let (connection, mut outlet) = connection(2);
+        connections.register(connection);
+        let cancel = |connection_id: Option<&str>| Question::Cancel {
+            connection_id: connection_id.map(str::to_owned),
+            tool_call_id: "t:c".into(),
+            reason: "TIMED_OUT".into(),
+        };
+        assert_eq!(connections.answer(&device(), cancel(Some("k1"))), Some(Reply::Gone));
+        assert!(outlet.outbox.try_recv().is_err());
+        for over in [Some("k2"), None] {
+            assert_eq!(connections.answer(&device(), cancel(over)), Some(Reply::Sent));
+            assert!(matches!(outlet.outbox.try_recv().as_deref(), Ok(FromServer::Cancel { .. })));
+        }
+    }
+
+    #[test]
     fn a_dropped_wait_leaves_nothing_behind() {
         let connections = Connections::default();
-        drop(connections.wait("t:c", "x1", &device(), "k1"));
+        drop(connections.wait("t:c", "x1", &device(), &rank(1)));
         assert_eq!(connections.counts(), (0, 0));
     }
 
@@ -377,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_device_that_does_not_read_is_given_up() {
-        let (connection, outlet) = Connection::new("k1".into(), admitted());
+        let (connection, outlet) = connection(1);
         for _ in 0..OUTBOX_MESSAGES {
             assert!(connection.send(FromServer::Heartbeat {}));
         }

@@ -20,12 +20,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::ir::{Message, Role};
 use crate::link::agui::{Event, RunAgentInput};
-use crate::link::thread::{CallView, Prepared, RunStatus, ThreadRow, ThreadView};
+use crate::link::thread::{CallView, Prepared, ThreadRow, ThreadView};
 use crate::link::wire::{CloseCode, MAX_FRAME_BYTES};
 
 use super::agent::{Agent, EVENTS};
 use super::connection::{Admitted, Device};
-use super::ledger::{LedgerError, NewTurn, RunStart};
+use super::ledger::{Deletion, LedgerError, NewTurn, Place, RunStart};
+use super::name::{is_call, is_name, is_thread};
 use super::running::Running;
 use super::service::{Calls, Context, Wanted, unique};
 use super::socket::{self, Pace};
@@ -34,6 +35,8 @@ use super::token::token_hash;
 
 /// The longest request body, in bytes.
 const MAX_BODY_BYTES: usize = 4 << 20;
+/// What of a request's address reaches the log, in bytes.
+const LOGGED_BYTES: usize = 512;
 /// What is read of one device's socket, and written to it, at once: a sign of life has a tenth of it, and a device that says
 /// nothing keeps no more.
 const SOCKET_BUFFER_BYTES: usize = 1 << 10;
@@ -82,7 +85,8 @@ pub(super) fn router(house: Shared) -> Router {
 
 /// One line for each request. A ticket in its address does not reach the log.
 async fn log(request: axum::extract::Request, next: axum::middleware::Next) -> Response {
-    let line = format!("{} {}", request.method(), without_tickets(&request.uri().to_string()));
+    let mut line = format!("{} {}", request.method(), without_tickets(&request.uri().to_string()));
+    line.truncate(line.floor_char_boundary(LOGGED_BYTES));
     let response = next.run(request).await;
     tracing::info!(status = response.status().as_u16(), "{line}");
     response
@@ -94,6 +98,8 @@ enum Refused {
     NotFound,
     Conflict(&'static str),
     Bad(&'static str),
+    /// A name of the client's that cannot be kept.
+    Name(&'static str),
     Body(StatusCode, String),
     Broken,
 }
@@ -107,6 +113,7 @@ impl IntoResponse for Refused {
             Self::NotFound => (StatusCode::NOT_FOUND, "NOT_FOUND", "There is nothing of yours at this address."),
             Self::Conflict(message) => (StatusCode::CONFLICT, "CONFLICT", message),
             Self::Bad(message) => (StatusCode::BAD_REQUEST, "BAD_REQUEST", message),
+            Self::Name(message) => (StatusCode::BAD_REQUEST, "INVALID_ID", message),
             Self::Body(status, ref message) => (status, "BAD_REQUEST", message.as_str()),
             Self::Broken => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "The server's database does not answer."),
         };
@@ -116,11 +123,16 @@ impl IntoResponse for Refused {
 
 impl From<LedgerError> for Refused {
     fn from(error: LedgerError) -> Self {
-        if matches!(error, LedgerError::NotFound) {
-            return Self::NotFound;
+        match error {
+            LedgerError::NotFound => Self::NotFound,
+            LedgerError::IdUsed => {
+                Self::Conflict("This run was begun before, or its thread was deleted: choose other ids.")
+            }
+            LedgerError::Database { .. } | LedgerError::Address { .. } | LedgerError::NameTaken { .. } => {
+                tracing::error!(%error, "the ledger");
+                Self::Broken
+            }
         }
-        tracing::error!(%error, "the ledger");
-        Self::Broken
     }
 }
 
@@ -172,16 +184,20 @@ async fn issue_ticket(
     User(user): User,
     Body(wanted): Body<TicketWanted>,
 ) -> Result<Json<Value>, Refused> {
-    let is_id = |text: &str| (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !is_id(&wanted.device_id) {
-        return Err(Refused::Bad("device_id must be 1 to 128 printable ASCII characters."));
-    }
+    device_name(&wanted.device_id)?;
     let device = Device { user, id: wanted.device_id };
     let ticket = house.tickets.issue(&device, unique(), (house.calls.clock)()).map_err(|error| {
         tracing::error!(%error, "a ticket could not be signed");
         Refused::Broken
     })?;
     Ok(Json(json!({"ticket": ticket, "expires_in": TICKET_SECONDS})))
+}
+
+fn device_name(id: &str) -> Result<(), Refused> {
+    if is_name(id) {
+        return Ok(());
+    }
+    Err(Refused::Name("The device's id must be 1 to 128 printable ASCII characters."))
 }
 
 #[derive(Deserialize)]
@@ -244,12 +260,20 @@ async fn prepare_turn(
     if wanted.input.trim().is_empty() {
         return Err(Refused::Bad("input is empty."));
     }
+    wanted.device_id.as_deref().map_or(Ok(()), device_name)?;
+    let place = match (wanted.thread_id, wanted.before_turn_id) {
+        (Some(thread), _) if !is_thread(&thread) => return Err(Refused::NotFound),
+        (_, Some(turn)) if !is_name(&turn) => return Err(Refused::NotFound),
+        (Some(thread), None) => Place::Known(thread),
+        (None, None) => Place::Named(unique()),
+        (Some(parent), Some(before_turn)) => Place::Branch { thread: unique(), parent, before_turn },
+        // A turn of no thread.
+        (None, Some(_)) => return Err(Refused::NotFound),
+    };
     let now = (house.calls.clock)();
     let prepared = house.agent.ledger.prepare_turn(NewTurn {
         user,
-        thread: wanted.thread_id,
-        new_thread_id: unique(),
-        before_turn: wanted.before_turn_id,
+        place,
         turn_id: unique(),
         run_id: unique(),
         input: Message::text(Role::User, wanted.input, now),
@@ -269,7 +293,7 @@ async fn run_agent(
     let (sender, events) = mpsc::channel(EVENTS);
     let cancel = house.stop.child_token();
     let stop_with_stream = cancel.clone().drop_guard();
-    let underway = house.running.begin(&start.ids.thread_id, cancel.clone());
+    let underway = house.running.begin(&user, &start.ids.thread_id, cancel.clone());
     let running = Arc::clone(&house);
     // Not part of the stream: when the client goes away, what the run owes the ledger is still done.
     house.runs.spawn(async move {
@@ -282,6 +306,13 @@ async fn run_agent(
 
 /// The prepared run of that id, or one made from the client's last words.
 async fn begin(house: &House, user: &str, input: RunAgentInput) -> Result<RunStart, Refused> {
+    if !is_thread(&input.thread_id) || !is_name(&input.run_id) {
+        return Err(Refused::Name(
+            "threadId and runId must be 1 to 128 printable ASCII characters, threadId without a colon.",
+        ));
+    }
+    let device_id = input.device_id();
+    device_id.as_deref().map_or(Ok(()), device_name)?;
     let ledger = house.agent.ledger.as_ref();
     let now = (house.calls.clock)();
     let replica = &house.calls.replica;
@@ -289,25 +320,18 @@ async fn begin(house: &House, user: &str, input: RunAgentInput) -> Result<RunSta
         return Ok(start);
     }
     let words = input.last_words().ok_or(Refused::Bad("There is no message of a person in it."))?;
-    let device_id = input.device_id();
-    let is_known = ledger.thread(user, &input.thread_id).await?.is_some();
     let prepared = ledger.prepare_turn(NewTurn {
         user: user.to_owned(),
-        thread: is_known.then(|| input.thread_id.clone()),
-        new_thread_id: input.thread_id,
-        before_turn: None,
+        place: Place::Named(input.thread_id),
         turn_id: unique(),
         run_id: input.run_id,
         input: Message::text(Role::User, words, now),
         device_id,
         now,
     });
-    let prepared = prepared.await.map_err(|error| match error {
-        LedgerError::NotFound => Refused::Conflict("This run was begun before, or the thread is another user's."),
-        LedgerError::Database { .. } | LedgerError::Address { .. } | LedgerError::NameTaken { .. } => error.into(),
-    })?;
+    let prepared = prepared.await?;
     let start = ledger.start_run(user, &prepared.run_id, replica, now).await?;
-    start.ok_or(Refused::Conflict("This run was begun before."))
+    start.ok_or_else(|| LedgerError::IdUsed.into())
 }
 
 /// The events as an SSE stream; dropping it stops the run.
@@ -327,6 +351,9 @@ async fn thread(
     User(user): User,
     Path(id): Path<String>,
 ) -> Result<Json<ThreadView>, Refused> {
+    if !is_thread(&id) {
+        return Err(Refused::NotFound);
+    }
     house.agent.ledger.thread(&user, &id).await?.map(Json).ok_or(Refused::NotFound)
 }
 
@@ -335,15 +362,18 @@ async fn delete_thread(
     User(user): User,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Refused> {
-    let ledger = house.agent.ledger.as_ref();
-    ledger.thread(&user, &id).await?.ok_or(Refused::NotFound)?;
-    // Its runs end first, as if each had been stopped: calls are taken back, and questions about them close.
-    house.running.stop(&id).await;
-    let left = ledger.thread(&user, &id).await?;
-    if left.is_some_and(|thread| thread.turns.iter().any(|turn| turn.status == RunStatus::Running)) {
-        return Err(Refused::Conflict("It is being answered by another process of this server: stop that first."));
+    if !is_thread(&id) {
+        return Err(Refused::NotFound);
     }
-    if ledger.delete_thread(&user, &id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(Refused::NotFound) }
+    // Its runs end first, as if each had been stopped: calls are taken back, and questions about them close.
+    house.running.stop(&user, &id).await;
+    match house.agent.ledger.delete_thread(&user, &id).await? {
+        Deletion::Done => Ok(StatusCode::NO_CONTENT),
+        Deletion::UnderWay => {
+            Err(Refused::Conflict("It is being answered, perhaps by another process of this server: stop that first."))
+        }
+        Deletion::NotFound => Err(Refused::NotFound),
+    }
 }
 
 async fn tool_call(
@@ -351,6 +381,9 @@ async fn tool_call(
     User(user): User,
     Path(id): Path<String>,
 ) -> Result<Json<CallView>, Refused> {
+    if !is_call(&id) {
+        return Err(Refused::NotFound);
+    }
     house.agent.ledger.call(&user, &id).await?.map(Json).ok_or(Refused::NotFound)
 }
 
@@ -378,7 +411,11 @@ async fn dev_call(
     User(user): User,
     Body(wanted): Body<DevCall>,
 ) -> Result<Response, Refused> {
+    device_name(&wanted.device_id)?;
     let tool_call_id = wanted.tool_call_id.unwrap_or_else(|| format!("dev:{}", unique()));
+    if !is_call(&tool_call_id) {
+        return Err(Refused::Name("tool_call_id must be 1 to 257 printable ASCII characters."));
+    }
     let context = Context {
         user: user.clone(),
         device_id: Some(wanted.device_id),
@@ -420,10 +457,17 @@ async fn dev_cancel(
     Path(id): Path<String>,
     body: Option<Json<DevCancel>>,
 ) -> Result<StatusCode, Refused> {
+    if !is_call(&id) {
+        return Err(Refused::NotFound);
+    }
     let device = match body.and_then(|Json(body)| body.device_id) {
-        Some(device) => device,
+        Some(device) => {
+            device_name(&device)?;
+            device
+        }
         None => house.agent.ledger.device_of_call(&user, &id).await?.ok_or(Refused::NotFound)?,
     };
-    house.calls.take_back(&Device { user, id: device }, &id, "CANCELLED_BY_DEVELOPER").await;
+    let device = Device { user, id: device };
+    house.calls.take_back(&device, None, &id, "CANCELLED_BY_DEVELOPER").await;
     Ok(StatusCode::ACCEPTED)
 }

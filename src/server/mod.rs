@@ -13,6 +13,7 @@ mod http;
 pub mod ledger;
 mod listener;
 mod metrics;
+mod name;
 mod running;
 #[cfg(test)]
 mod sequence_tests;

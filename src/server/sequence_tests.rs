@@ -325,8 +325,7 @@ impl World {
                 let caller = self.call(&brief(&self.calls), call, ".");
                 self.dispatched(call).await;
                 assert_eq!(code(caller.answer.await.unwrap()), "TIMED_OUT");
-                self.given_up(call, CallStatus::TimedOut);
-                assert!(matches!(self.carry().await, FromServer::Cancel { .. }));
+                self.given_up(call, CallStatus::TimedOut).await;
             }
             Step::Receive => {
                 if let Some(frame) = self.on_its_way.pop_front() {
@@ -342,8 +341,7 @@ impl World {
                 let caller = self.callers.remove(place);
                 caller.cancel.cancel();
                 assert_eq!(code(caller.answer.await.unwrap()), "RUN_CANCELLED");
-                self.given_up(call, CallStatus::Unknown);
-                assert!(matches!(self.carry().await, FromServer::Cancel { .. }));
+                self.given_up(call, CallStatus::Unknown).await;
             }
             Step::RestartServer => {
                 for caller in self.callers.drain(..) {
@@ -367,8 +365,13 @@ impl World {
         }
     }
 
-    fn given_up(&mut self, call: u8, status: CallStatus) {
+    /// Somebody waits no longer. The call is given up, and the device hears of it, with the last who waits.
+    async fn given_up(&mut self, call: u8, status: CallStatus) {
+        if self.callers.iter().any(|caller| caller.call == call) {
+            return assert!(self.link.as_mut().unwrap().1.outbox.try_recv().is_err(), "another still waits");
+        }
         self.expected.get_mut(&call).unwrap().status = status;
+        assert!(matches!(self.carry().await, FromServer::Cancel { .. }));
     }
 
     async fn send(&mut self) {
@@ -404,13 +407,14 @@ impl World {
     async fn lost(&mut self) {
         for caller in std::mem::take(&mut self.callers) {
             assert_eq!(code(caller.answer.await.unwrap()), "RESULT_UNKNOWN");
-            self.given_up(caller.call, CallStatus::Unknown);
+            self.expected.get_mut(&caller.call).unwrap().status = CallStatus::Unknown;
         }
     }
 
     async fn connect(&mut self) {
         let older = self.link.take();
-        let admitted = Admitted { device: self.device(), issued_at: UnixMs(0) };
+        let place = self.clock.fetch_add(1, Ordering::Relaxed);
+        let admitted = Admitted { device: self.device(), issued_at: UnixMs(0), place };
         let (connection, outlet) = Connection::new(unique(), admitted);
         self.calls.connected(Arc::clone(&connection)).await;
         connection.offer(Arc::new(vec![OfferedTool {
@@ -516,7 +520,7 @@ async fn news_of_an_earlier_dispatch_does_not_answer_a_later_one() {
     let unknown = reported(&id, "earlier", ResultStatus::Unknown);
     let ended = ledger::Ended { status: CallStatus::Unknown, output: None, error: unknown.error };
     for news in [Some(ended), None] {
-        world.calls.connections.resolve(&id, news.as_ref());
+        world.calls.connections.resolve(&world.name, &id, news.as_ref());
         tokio::task::yield_now().await;
         ledger.call(&world.name, &id).await.unwrap();
     }
@@ -526,4 +530,57 @@ async fn news_of_an_earlier_dispatch_does_not_answer_a_later_one() {
     }
     assert!(world.callers.is_empty());
     world.settle().await;
+}
+
+/// The device has one question open for both: it closes with the last of them.
+#[tokio::test]
+async fn who_gives_a_call_up_takes_nothing_from_who_still_waits_for_it() {
+    let ledger = ledger::open("sqlite::memory:").await.unwrap();
+    let clock = Arc::new(AtomicI64::new(1_800_000_000_000));
+    let mut world = World::new(&ledger, &clock).await;
+    for step in [Step::Connect, Step::Call(0), Step::Call(0), Step::Receive, Step::Receive, Step::Cancel(0)] {
+        world.take(step).await;
+    }
+    let view = ledger.call(&world.name, &world.id(0)).await.unwrap().unwrap();
+    let statuses: Vec<CallStatus> = view.executions.iter().map(|one| one.status).collect();
+    assert_eq!((view.status, statuses), (CallStatus::Dispatched, vec![CallStatus::Unknown, CallStatus::Dispatched]));
+    for step in [Step::CallBriefly(0), Step::Receive, Step::Finish(0, ResultStatus::Succeeded), Step::Send] {
+        world.take(step).await;
+    }
+    assert!(world.callers.is_empty(), "the other has its answer");
+    world.settle().await;
+}
+
+/// Two users whose clients chose the same ids.
+#[tokio::test]
+async fn a_result_answers_the_call_of_its_own_user() {
+    let ledger = ledger::open("sqlite::memory:").await.unwrap();
+    let clock = Arc::new(AtomicI64::new(1_800_000_000_000));
+    let (mut ann, mut bob) = (World::new(&ledger, &clock).await, World::new(&ledger, &clock).await);
+    let id = "thread:call_1";
+    let mut sent = Vec::new();
+    for world in [&mut ann, &mut bob] {
+        world.connect().await;
+        let attempt = ledger::NewAttempt {
+            tool_call_id: id.into(),
+            user: world.name.clone(),
+            device_id: "laptop".into(),
+            thread_id: "thread".into(),
+            run_id: "run".into(),
+            tool_name: "workspace.list_files".into(),
+            arguments: json!({"path": world.name}),
+            arguments_hash: world.name.clone(),
+            execution_id: unique(),
+            connection_id: "k".into(),
+            replica: world.calls.replica.clone(),
+            now: UnixMs(1),
+        };
+        sent.push(attempt.execution_id.clone());
+        assert_eq!(ledger.begin_attempt(attempt).await.unwrap(), ledger::Begun::Dispatch { attempt_no: 1 });
+    }
+    let result = reported(id, &sent[0], ResultStatus::Succeeded);
+    assert!(!ann.calls.take_result(&bob.device(), result.clone()).await.unwrap(), "not in that dispatch");
+    assert!(ann.calls.take_result(&ann.device(), result).await.unwrap());
+    let status = async |user: &str| ledger.call(user, id).await.unwrap().unwrap().status;
+    assert_eq!((status(&ann.name).await, status(&bob.name).await), (CallStatus::Succeeded, CallStatus::Dispatched));
 }

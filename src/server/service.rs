@@ -14,9 +14,10 @@ use crate::link::thread::{CallStatus, rfc3339};
 use crate::link::wire::{CallError, CallRequest, CallResult, FromServer, OfferedTool, arguments_hash};
 
 use super::bus::{Bus, News, Question, Reply};
-use super::connection::{Connection, Connections, Device, Woken};
-use super::ledger::{Begun, Ended, LedgerError, NewAttempt, NewResult, Recorded, SharedLedger};
+use super::connection::{Connection, Connections, Device, Rank, Woken};
+use super::ledger::{Begun, Ended, GivenUp, LedgerError, NewAttempt, NewResult, Recorded, SharedLedger};
 use super::metrics::Metrics;
+use super::name;
 
 /// A desktop must not begin this close to the end of the wait.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -58,7 +59,7 @@ pub(super) struct Wanted {
 
 /// A device as it is connected, here or elsewhere.
 struct Found {
-    connection_id: String,
+    rank: Rank,
     tools: Arc<Vec<OfferedTool>>,
     /// `None` when another process holds it.
     here: Option<Arc<Connection>>,
@@ -99,7 +100,7 @@ impl Calls {
         let hash = arguments_hash(&wanted.arguments)
             .map_err(|_unwritable| error("INVALID_ARGUMENTS", "The arguments hold a number that JSON cannot carry."))?;
         let execution_id = unique();
-        let mut wait = self.connections.wait(&wanted.tool_call_id, &execution_id, &device, &found.connection_id);
+        let mut wait = self.connections.wait(&wanted.tool_call_id, &execution_id, &device, &found.rank);
         let now = (self.clock)();
         let begun = self.ledger.begin_attempt(NewAttempt {
             tool_call_id: wanted.tool_call_id.clone(),
@@ -111,7 +112,7 @@ impl Calls {
             arguments: wanted.arguments.clone(),
             arguments_hash: hash.clone(),
             execution_id: execution_id.clone(),
-            connection_id: found.connection_id.clone(),
+            connection_id: found.rank.connection_id.clone(),
             replica: self.replica.clone(),
             now,
         });
@@ -139,12 +140,14 @@ impl Calls {
         let call = Dispatched {
             calls: self,
             device: &device,
+            rank: &found.rank,
             tool_call_id: &wanted.tool_call_id,
             execution_id: &execution_id,
             attempt_no,
         };
         if !self.dispatch(&device, &found, request).await {
-            return call.lost().await;
+            // Whoever holds the device may have sent it all the same, and only not have said so in time.
+            return call.lost(TakeBack::Yes).await;
         }
         let timeout = tokio::time::sleep(self.wait);
         let gone = self.gone_elsewhere(&device, &found);
@@ -154,7 +157,7 @@ impl Calls {
                 biased;
                 woken = wait.next() => woken,
                 () = cancel.cancelled() => return call.cancelled().await,
-                () = &mut gone => return call.lost().await,
+                () = &mut gone => return call.lost(TakeBack::No).await,
                 () = &mut timeout => return call.timed_out().await,
             };
             match woken {
@@ -165,7 +168,7 @@ impl Calls {
                         return outcome(ended);
                     }
                 }
-                Woken::Lost => return call.lost().await,
+                Woken::Lost => return call.lost(TakeBack::No).await,
             }
         }
     }
@@ -179,12 +182,10 @@ impl Calls {
     /// Where a device is connected.
     async fn find(&self, device: &Device) -> Result<Option<Found>, CallError> {
         if let Some(here) = self.connections.get(device) {
-            return Ok(Some(Found { connection_id: here.id.clone(), tools: here.tools(), here: Some(here) }));
+            return Ok(Some(Found { rank: here.rank.clone(), tools: here.tools(), here: Some(here) }));
         }
         match self.bus.ask(device, Question::Describe).await {
-            Ok(Some(Reply::Device { connection_id, tools })) => {
-                Ok(Some(Found { connection_id, tools: Arc::new(tools), here: None }))
-            }
+            Ok(Some(Reply::Device { rank, tools })) => Ok(Some(Found { rank, tools: Arc::new(tools), here: None })),
             Ok(Some(Reply::Sent | Reply::Gone) | None) => Ok(None),
             Err(fault) => {
                 tracing::error!(error = %fault, "the bus");
@@ -202,7 +203,7 @@ impl Calls {
         while unanswered < 2 {
             tokio::time::sleep(ASK_AFTER).await;
             match self.bus.ask(device, Question::Describe).await {
-                Ok(Some(Reply::Device { connection_id, .. })) if connection_id == found.connection_id => unanswered = 0,
+                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank => unanswered = 0,
                 Ok(Some(Reply::Device { .. } | Reply::Sent | Reply::Gone)) => return,
                 // Once may be a busy moment.
                 Ok(None) => unanswered += 1,
@@ -217,17 +218,22 @@ impl Calls {
         if let Some(here) = &found.here {
             return here.send(FromServer::Request(request));
         }
-        let question = Question::Dispatch { connection_id: found.connection_id.clone(), request };
+        let question = Question::Dispatch { connection_id: found.rank.connection_id.clone(), request };
         matches!(self.bus.ask(device, question).await, Ok(Some(Reply::Sent)))
     }
 
-    /// Takes a call back on its device, wherever that is connected.
-    pub(super) async fn take_back(&self, device: &Device, tool_call_id: &str, reason: &str) {
+    /// Takes a call back on its device, wherever that is connected; with a connection, only on that: a device that hears it
+    /// over a newer one would take it for that of a later dispatch.
+    pub(super) async fn take_back(&self, device: &Device, over: Option<&Rank>, tool_call_id: &str, reason: &str) {
+        let (tool_call_id, reason) = (tool_call_id.to_owned(), reason.to_owned());
         if let Some(here) = self.connections.get(device) {
-            here.send(FromServer::Cancel { tool_call_id: tool_call_id.to_owned(), reason: reason.to_owned() });
+            if over.is_none_or(|over| *over == here.rank) {
+                here.send(FromServer::Cancel { tool_call_id, reason });
+            }
             return;
         }
-        let question = Question::Cancel { tool_call_id: tool_call_id.to_owned(), reason: reason.to_owned() };
+        let connection_id = over.map(|over| over.connection_id.clone());
+        let question = Question::Cancel { connection_id, tool_call_id, reason };
         if let Err(fault) = self.bus.ask(device, question).await {
             tracing::warn!(error = %fault, "a cancel did not go out; the device's time-out ends the call");
         }
@@ -237,11 +243,18 @@ impl Calls {
     pub(super) async fn take_result(&self, device: &Device, result: CallResult) -> Result<bool, LedgerError> {
         let tool_call_id = result.tool_call_id.clone();
         let error = result.error.map(|CallError { mut code, mut message }| {
-            code.truncate(code.floor_char_boundary(ERROR_BYTES));
+            // A code is one of ours or none: it is shown as it is.
+            if !name::is_code(&code) {
+                "DEVICE_ERROR".clone_into(&mut code);
+            }
+            message.retain(|letter| letter == '\n' || !letter.is_control());
             message.truncate(message.floor_char_boundary(ERROR_BYTES));
             CallError { code, message }
         });
-        let ended = Ended { status: result.status.into(), output: result.output, error };
+        let status = CallStatus::from(result.status);
+        // What did not succeed gave nothing.
+        let output = result.output.filter(|_| status == CallStatus::Succeeded);
+        let ended = Ended { status, output, error };
         let recorded = self
             .ledger
             .record_result(NewResult {
@@ -255,11 +268,15 @@ impl Calls {
             .await?;
         match recorded {
             Recorded::Written => {
-                self.connections.resolve(&tool_call_id, Some(&ended));
-                self.tell(News::Result { tool_call_id }).await;
+                self.connections.resolve(&device.user, &tool_call_id, Some(&ended));
+                self.tell(News::Result { user: device.user.clone(), tool_call_id }).await;
                 Ok(true)
             }
             Recorded::AlreadyFinal => Ok(true),
+            Recorded::Deleted => {
+                tracing::info!(call = tool_call_id, "a result of a deleted conversation was dropped");
+                Ok(true)
+            }
             Recorded::NotKnown => Ok(false),
         }
     }
@@ -269,16 +286,17 @@ impl Calls {
         let news = News::Registered {
             user: connection.device.user.clone(),
             device_id: connection.device.id.clone(),
-            connection_id: connection.id.clone(),
+            rank: connection.rank.clone(),
         };
-        self.connections.register(connection);
-        self.tell(news).await;
+        if self.connections.register(connection) {
+            self.tell(news).await;
+        }
     }
 
     /// A connection of this process has ended.
     pub(super) async fn disconnected(&self, connection: &Connection) {
         self.connections.unregister(connection);
-        self.tell(News::Lost { connection_id: connection.id.clone() }).await;
+        self.tell(News::Lost { connection_id: connection.id().to_owned() }).await;
     }
 
     async fn tell(&self, news: News) {
@@ -288,51 +306,60 @@ impl Calls {
     }
 }
 
+/// Whether a device hears that a call is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TakeBack {
+    Yes,
+    No,
+}
+
 /// A call that was sent and has no result yet.
 struct Dispatched<'a> {
     calls: &'a Calls,
     device: &'a Device,
+    /// The connection that carried it.
+    rank: &'a Rank,
     tool_call_id: &'a str,
     execution_id: &'a str,
     attempt_no: u32,
 }
 
 impl Dispatched<'_> {
-    /// Gives the call up and says why, unless its result came at this very moment.
-    async fn give_up(&self, status: CallStatus, why: CallError) -> Result<Value, CallError> {
+    /// Gives the dispatch up and says why, unless its result came at this very moment. With `take_back`, the device hears of
+    /// it, unless somebody else still waits for the call.
+    async fn give_up(&self, status: CallStatus, why: CallError, take_back: TakeBack) -> Result<Value, CallError> {
         let now = (self.calls.clock)();
-        match self.calls.ledger.give_up(self.tool_call_id, self.execution_id, status, &why.code, now).await {
-            Ok(true) => Err(why),
-            Ok(false) => self.read().await,
+        let user = &self.device.user;
+        let given_up = self.calls.ledger.give_up(user, self.tool_call_id, self.execution_id, status, &why.code, now);
+        let is_waited_for = match given_up.await {
+            Ok(GivenUp::Neither) => return self.read().await,
+            Ok(GivenUp::Call) => false,
+            Ok(GivenUp::DispatchOnly) => true,
             Err(fault) => {
                 // The row still reads `dispatched`: the next start, or the device's report, puts that right.
                 tracing::error!(error = %fault, call = self.tool_call_id, "a call could not be given up");
-                Err(why)
+                false
             }
+        };
+        if take_back == TakeBack::Yes && !is_waited_for {
+            self.calls.take_back(self.device, Some(self.rank), self.tool_call_id, &why.code).await;
         }
+        Err(why)
     }
 
-    async fn lost(&self) -> Result<Value, CallError> {
+    async fn lost(&self, take_back: TakeBack) -> Result<Value, CallError> {
         let words = "The connection to the person's computer was lost; whether the call ran is not known. Do not repeat \
                      it by yourself.";
-        self.give_up(CallStatus::Unknown, error("RESULT_UNKNOWN", words)).await
+        self.give_up(CallStatus::Unknown, error("RESULT_UNKNOWN", words), take_back).await
     }
 
     async fn timed_out(&self) -> Result<Value, CallError> {
         let why = error("TIMED_OUT", "The person's computer did not answer in time.");
-        let given_up = self.give_up(CallStatus::TimedOut, why).await;
-        if given_up.is_err() {
-            self.calls.take_back(self.device, self.tool_call_id, "TIMED_OUT").await;
-        }
-        given_up
+        self.give_up(CallStatus::TimedOut, why, TakeBack::Yes).await
     }
 
     async fn cancelled(&self) -> Result<Value, CallError> {
-        let given_up = self.give_up(CallStatus::Unknown, error("RUN_CANCELLED", "The turn was stopped.")).await;
-        if given_up.is_err() {
-            self.calls.take_back(self.device, self.tool_call_id, "RUN_CANCELLED").await;
-        }
-        given_up
+        self.give_up(CallStatus::Unknown, error("RUN_CANCELLED", "The turn was stopped."), TakeBack::Yes).await
     }
 
     /// The result as the ledger has it.

@@ -19,6 +19,7 @@ use crate::link::wire::{
 };
 
 use super::connection::{Admitted, Connection, Device, OUTBOX_MESSAGES, Outlet};
+use super::name;
 use super::service::{Calls, unique};
 
 /// How long a new connection may take to say who it is.
@@ -91,12 +92,12 @@ pub(super) async fn serve(
     };
     let (connection, outlet) = Connection::new(line.id.clone(), admitted);
     let welcome = Registered {
-        connection_id: connection.id.clone(),
+        connection_id: connection.id().to_owned(),
         server_time: rfc3339((calls.clock)()),
         heartbeat_seconds: pace.heartbeat.as_secs(),
     };
     calls.metrics.connection_opened();
-    tracing::info!(connection = %connection.id, device = %connection.device.id, "a device is connected");
+    tracing::info!(connection = %connection.id(), device = %connection.device.id, "a device is connected");
     // Registered before it is welcomed: what it says next finds it in the table.
     calls.connected(Arc::clone(&connection)).await;
     let over = match line.send(FromServer::Registered(welcome)).await {
@@ -104,7 +105,7 @@ pub(super) async fn serve(
         Err(over) => over,
     };
     calls.disconnected(&connection).await;
-    tracing::info!(connection = %connection.id, "a connection has ended");
+    tracing::info!(connection = %connection.id(), "a connection has ended");
     if let Over::Close(code) = over {
         line.close(code).await;
     }
@@ -118,6 +119,9 @@ async fn closing(closing: &mut watch::Receiver<Option<CloseCode>>) -> Option<Clo
 /// Takes a result in, and gives what the device is told of it; without an acknowledgement it keeps the result and sends it
 /// again.
 async fn record(calls: &Calls, device: &Device, result: CallResult, event_id: String) -> Option<FromServer> {
+    if !name::is_call(&result.tool_call_id) || !name::is_name(&result.execution_id) {
+        return Some(objection("CALL_NOT_KNOWN", "There is no such call of this device.", event_id));
+    }
     let tool_call_id = result.tool_call_id.clone();
     match calls.take_result(device, result).await {
         Ok(true) => Some(FromServer::Ack { tool_call_id }),

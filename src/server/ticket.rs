@@ -82,14 +82,14 @@ impl Tickets {
         if claims.purpose != PURPOSE || expires_at < now {
             return Err(TicketError::Refused);
         }
-        if !ledger.use_ticket(&claims.jti, expires_at, now).await? {
+        let Some(place) = ledger.use_ticket(&claims.jti, expires_at, now).await? else {
             return Err(TicketError::Refused);
-        }
+        };
         let issued_at = UnixMs(claims.issued_at_ms);
         if ledger.revoked_since(issued_at).await?.iter().any(|(user, _)| *user == claims.sub) {
             return Err(TicketError::Refused);
         }
-        Ok(Admitted { device: Device { user: claims.sub, id: claims.device_id }, issued_at })
+        Ok(Admitted { device: Device { user: claims.sub, id: claims.device_id }, issued_at, place })
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
         let ledger = ledger::open(&address).await.unwrap();
         let tickets = Tickets::new(b"secret");
         let ticket = tickets.issue(&device(), "j1".into(), NOW).unwrap();
-        let admitted = Admitted { device: device(), issued_at: NOW };
+        let admitted = Admitted { device: device(), issued_at: NOW, place: NOW.0 };
         assert_eq!(tickets.consume(&ticket, ledger.as_ref(), NOW).await.unwrap(), admitted);
         assert!(matches!(tickets.consume(&ticket, ledger.as_ref(), NOW).await, Err(TicketError::Refused)));
     }

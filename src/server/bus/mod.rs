@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::link::wire::{CallRequest, OfferedTool};
 
-use super::connection::Device;
+use super::connection::{Device, Rank};
 
 /// Why a message did not go out.
 #[derive(Debug, thiserror::Error)]
@@ -38,15 +38,15 @@ pub(super) enum Question {
     Describe,
     /// Send this, if that connection is still there.
     Dispatch { connection_id: String, request: Box<CallRequest> },
-    /// Take this call back.
-    Cancel { tool_call_id: String, reason: String },
+    /// Take this call back: if that connection, which carried it, is still there, or without one whatever is.
+    Cancel { connection_id: Option<String>, tool_call_id: String, reason: String },
 }
 
 /// The answer of whoever holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// What is connected.
-    Device { connection_id: String, tools: Vec<OfferedTool> },
+    Device { rank: Rank, tools: Vec<OfferedTool> },
     /// It was sent.
     Sent,
     /// That connection is gone.
@@ -57,11 +57,11 @@ pub(super) enum Reply {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum News {
     /// A device has connected.
-    Registered { user: String, device_id: String, connection_id: String },
+    Registered { user: String, device_id: String, rank: Rank },
     /// A connection has ended.
     Lost { connection_id: String },
     /// A call's result is in the ledger.
-    Result { tool_call_id: String },
+    Result { user: String, tool_call_id: String },
 }
 
 /// What a process does with what comes over the bus.

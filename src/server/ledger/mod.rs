@@ -39,8 +39,11 @@ pub enum LedgerError {
         address: String,
     },
     /// What a change is about is not there, or not this user's.
-    #[error("there is no such thread or turn of yours, or the turn's id is taken.")]
+    #[error("there is no such thread or turn of yours.")]
     NotFound,
+    /// The id of a run that was prepared before, or of a thread that was deleted.
+    #[error("the run's id is used, or the thread was deleted.")]
+    IdUsed,
     /// The name is taken.
     #[error("there is already a token named {name}. Revoke it first, or choose another name.")]
     NameTaken {
@@ -60,18 +63,14 @@ pub struct TokenRow {
     pub revoked_at: Option<UnixMs>,
 }
 
-/// A turn to be prepared. Every id is new.
+/// A turn to be prepared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewTurn {
     /// Whose.
     pub user: String,
-    /// The thread to go on with; `None` for a new one.
-    pub thread: Option<String>,
-    /// The id of a new thread, should there be one.
-    pub new_thread_id: String,
-    /// Begin a new thread with what stands before this turn of `thread`: an edit or another try.
-    pub before_turn: Option<String>,
-    /// The turn.
+    /// Where it goes.
+    pub place: Place,
+    /// The turn. The server's own name for it, unlike those of runs and threads, which a client may choose.
     pub turn_id: String,
     /// Its run.
     pub run_id: String,
@@ -84,25 +83,21 @@ pub struct NewTurn {
 }
 
 /// Where a turn goes.
-enum Place<'turn> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
     /// Into a thread that is there.
-    Known(&'turn str),
-    /// Into a new one that begins with it.
-    New,
-    /// Into a new one that begins with what stands before another turn of a thread.
-    Branch { parent: &'turn str, before: &'turn str },
-}
-
-impl NewTurn {
-    fn place(&self) -> Result<Place<'_>, LedgerError> {
-        match (self.thread.as_deref(), self.before_turn.as_deref()) {
-            (Some(thread), None) => Ok(Place::Known(thread)),
-            (None, None) => Ok(Place::New),
-            (Some(parent), Some(before)) => Ok(Place::Branch { parent, before }),
-            // A turn of no thread.
-            (None, Some(_)) => Err(LedgerError::NotFound),
-        }
-    }
+    Known(String),
+    /// Into a thread of this id, which is made if it is not there.
+    Named(String),
+    /// Into a new thread that begins with what stands before a turn of another one: an edit or another try.
+    Branch {
+        /// The new thread.
+        thread: String,
+        /// The one that it branches from.
+        parent: String,
+        /// The turn that it does not take over, nor what comes after.
+        before_turn: String,
+    },
 }
 
 /// A run that begins.
@@ -205,8 +200,32 @@ pub enum Recorded {
     Written,
     /// The call had ended for good before: acknowledged and ignored.
     AlreadyFinal,
+    /// The call's conversation was deleted by its user: acknowledged and dropped.
+    Deleted,
     /// This user's device was never sent such a call, or not in that dispatch.
     NotKnown,
+}
+
+/// What became of a dispatch that is waited for no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivenUp {
+    /// It and its call are given up: nobody waits for a result any more.
+    Call,
+    /// It is given up, but another dispatch of the call is still out, and somebody waits for that.
+    DispatchOnly,
+    /// It had ended meanwhile, or is deleted: the call says how.
+    Neither,
+}
+
+/// What became of a thread that was to be deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deletion {
+    /// It is gone with all that was in it.
+    Done,
+    /// A run of it is under way: it stays.
+    UnderWay,
+    /// There is none of this user.
+    NotFound,
 }
 
 /// The server's memory.
@@ -226,10 +245,12 @@ pub trait Ledger: Send + Sync {
     /// Users whose token was revoked at or after a moment, with when.
     fn revoked_since(&self, since: UnixMs) -> Answer<'_, Vec<(String, UnixMs)>>;
 
-    /// Uses a ticket up; false when it was used before. Forgets those that have expired.
-    fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, bool>;
+    /// Uses a ticket up and gives its place in the order of all that were; `None` when it was used before. Forgets those
+    /// that have expired.
+    fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, Option<i64>>;
 
-    /// Prepares a turn; `NotFound` when its thread or turn is not this user's, or its run id is taken.
+    /// Prepares a turn; `NotFound` when its thread or turn is not this user's, `IdUsed` when this user used its run's or
+    /// new thread's id before.
     fn prepare_turn(&self, turn: NewTurn) -> Answer<'_, Prepared>;
 
     /// Begins a prepared run, once; `None` when there is none of that id to begin for this user.
@@ -242,10 +263,10 @@ pub trait Ledger: Send + Sync {
     ) -> Answer<'a, Option<RunStart>>;
 
     /// Adds to what was said in a run. Ids of calls that the thread already has get a suffix; gives the message as kept.
-    fn append_message<'a>(&'a self, ids: &'a Prepared, message: Message) -> Answer<'a, Message>;
+    fn append_message<'a>(&'a self, user: &'a str, ids: &'a Prepared, message: Message) -> Answer<'a, Message>;
 
     /// Ends a run.
-    fn end_run<'a>(&'a self, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()>;
+    fn end_run<'a>(&'a self, user: &'a str, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()>;
 
     /// A user's threads, the newest first.
     fn threads<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<ThreadRow>>;
@@ -253,8 +274,8 @@ pub trait Ledger: Send + Sync {
     /// A thread with all that is in it.
     fn thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Option<ThreadView>>;
 
-    /// Deletes a thread with all that is in it; false when there is none.
-    fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, bool>;
+    /// Deletes a thread with all that is in it, unless a run of it is under way. Its id is not given again.
+    fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Deletion>;
 
     /// Writes a call and its dispatch down, or says why it is not sent.
     fn begin_attempt(&self, attempt: NewAttempt) -> Answer<'_, Begun>;
@@ -262,16 +283,17 @@ pub trait Ledger: Send + Sync {
     /// Writes a device's result down. Dispatches of the call that are still out end with it: the device answers one of them.
     fn record_result(&self, result: NewResult) -> Answer<'_, Recorded>;
 
-    /// Gives a dispatch up: it and its call become `status` (`timed_out` or `unknown`); false when the call has ended for
-    /// good meanwhile.
+    /// Gives a dispatch up: it and its call become `status` (`timed_out` or `unknown`), the call only if no other dispatch
+    /// of it is out.
     fn give_up<'a>(
         &'a self,
+        user: &'a str,
         tool_call_id: &'a str,
         execution_id: &'a str,
         status: CallStatus,
         code: &'a str,
         now: UnixMs,
-    ) -> Answer<'a, bool>;
+    ) -> Answer<'a, GivenUp>;
 
     /// A call with its dispatches.
     fn call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<CallView>>;
@@ -305,7 +327,7 @@ pub async fn open(address: &str) -> Result<SharedLedger, LedgerError> {
 
 /// The steps to the tables as they are now, the same text for both databases. How many of them were taken is the format of
 /// a database.
-const SCHEMA: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const SCHEMA: [&str; 3] = [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// The steps that a database of this format has before it.
 ///
@@ -321,7 +343,6 @@ const FINAL: &str = "('succeeded', 'failed', 'rejected', 'cancelled')";
 /// What is known of a call before another dispatch of it.
 struct Known {
     arguments_hash: String,
-    user: String,
     device_id: String,
     ended: Ended,
     attempts: u32,
@@ -332,9 +353,7 @@ fn judge(attempt: &NewAttempt, known: Option<Known>) -> Begun {
     let Some(known) = known else {
         return Begun::Dispatch { attempt_no: 1 };
     };
-    let is_same = known.arguments_hash == attempt.arguments_hash
-        && known.user == attempt.user
-        && known.device_id == attempt.device_id;
+    let is_same = known.arguments_hash == attempt.arguments_hash && known.device_id == attempt.device_id;
     if !is_same {
         return Begun::Conflict;
     }
@@ -364,12 +383,18 @@ fn with_new_ids(
     Ok(message)
 }
 
-/// A title from the first words.
+/// The thread of a call, by the call's id.
+fn thread_of_call(tool_call_id: &str) -> &str {
+    tool_call_id.split_once(':').map_or("", |(thread, _)| thread)
+}
+
+/// A title from the first words, without what a database or a list cannot show.
 fn title_of(input: &str) -> String {
     const LONGEST: usize = 60;
     let line = input.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let mut title: String = line.chars().take(LONGEST).collect();
-    if line.chars().count() > LONGEST {
+    let mut shown = line.chars().filter(|letter| !letter.is_control());
+    let mut title: String = shown.by_ref().take(LONGEST).collect();
+    if shown.next().is_some() {
         title.push('…');
     }
     title
@@ -439,7 +464,6 @@ mod tests {
     fn known(hash: &str, status: CallStatus) -> Known {
         Known {
             arguments_hash: hash.into(),
-            user: "ann".into(),
             device_id: "d".into(),
             ended: Ended { status, output: Some(json!(1)), error: None },
             attempts: 1,
@@ -481,13 +505,14 @@ mod tests {
     fn a_database_of_an_earlier_version_gets_what_it_lacks_and_one_of_a_later_version_is_left_alone() {
         assert_eq!(steps_from(0).unwrap(), SCHEMA);
         assert_eq!(steps_from(1).unwrap(), &SCHEMA[1..]);
-        assert_eq!(steps_from(2).unwrap(), &[""; 0]);
-        assert!(steps_from(3).is_err());
+        assert_eq!(steps_from(3).unwrap(), &[""; 0]);
+        assert!(steps_from(4).is_err());
     }
 
     #[test]
     fn a_title_is_the_first_line_that_says_something() {
         assert_eq!(title_of("\n  read README\nplease"), "read README");
+        assert_eq!(title_of("a\0b\u{9b}c"), "abc");
         assert_eq!(title_of(&"长".repeat(61)), format!("{}…", "长".repeat(60)));
     }
 }

@@ -216,8 +216,11 @@ async fn nobody_sees_or_ends_another_users_calls(operator: Operator) {
     assert_eq!((&error["code"], &error["ref_event_id"]), (&json!("CALL_NOT_KNOWN"), &json!("e4")), "{error}");
     assert_eq!(stranger.get("/api/tool-calls/t:own").await.0, 404);
     assert_eq!(stranger.post("/api/desktop/dev/tool-calls/t:own/cancel", json!({})).await.0, 404);
-    // The same id of another user is a conflict, not a look into the ledger.
-    assert_eq!(stranger.dev_call(list("t:own")).await.unwrap()["error"]["code"], "IDEMPOTENCY_CONFLICT");
+    // The same id of another user is a call of its own.
+    let other = stranger.dev_call(list("t:own"));
+    let own = foreign.request().await;
+    foreign.answer(&own, "succeeded", json!("theirs")).await;
+    assert_eq!(other.await.unwrap()["output"], "theirs");
     // Nor does a device answer for an execution that there never was.
     let mut made_up = result(&request, "succeeded", json!("forged"));
     made_up["execution_id"] = "x".into();

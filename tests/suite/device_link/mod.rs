@@ -37,4 +37,5 @@ mod replica;
 mod run;
 #[cfg(target_os = "linux")]
 mod scenario;
+mod stranger;
 mod tls;

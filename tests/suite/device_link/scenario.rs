@@ -191,6 +191,42 @@ async fn the_server_is_killed_while_the_question_is_open(operator: Operator) {
     setting.computer.forgets("the harvest is in");
 }
 
+/// A conversation is deleted while the result of its call is still on the computer: that is taken in and dropped, once. What
+/// a server does not know is kept for it: an older copy of its database may have taken its place.
+async fn a_result_of_a_deleted_conversation_is_not_kept_for_ever(operator: Operator) {
+    let setting = Setting::new(operator);
+    let (server, client) = setting.serve();
+    let address = server.address.to_string();
+    let mut desktop = setting.computer.connect(&server, &setting.token);
+    setting.scripted(&[("workspace_read_file", json!({"path": "README.md"}))]);
+    let turn = client.prepare(json!({"input": "Read README.md", "device_id": desktop.device_id})).await;
+    let mut events = client.run(&turn).await;
+    let id = events.until("TOOL_CALL_START").await["toolCallId"].as_str().unwrap().to_owned();
+    desktop.question("README.md");
+    server.kill();
+    desktop.types("y");
+    desktop.call(&id, "succeeded");
+    setting.computer.keeps("the harvest is in");
+    desktop.kill();
+    // A server that never heard of it.
+    let other = Operator::new();
+    let token = other.token("ann");
+    let server = other.serve_at(&address, &["--dev"]);
+    let desktop = setting.computer.connect(&server, &token);
+    let answered =
+        server.client(&token).dev_call(wanted(&desktop, "workspace.list_files", ".", "t:later")).await.unwrap();
+    assert_eq!(answered["status"], "succeeded", "after all that was owed");
+    setting.computer.keeps("the harvest is in");
+    desktop.kill();
+    server.kill();
+    let server = setting.serve_at(&address);
+    let client = server.client(&setting.token);
+    assert_eq!(client.delete(&format!("/api/threads/{}", turn["thread_id"].as_str().unwrap())).await.0, 204);
+    let _desktop = setting.computer.connect(&server, &setting.token);
+    setting.computer.forgets("the harvest is in");
+    assert!(server.log().contains("a result of a deleted conversation was dropped"), "{}", server.log());
+}
+
 /// 6: the desktop is killed while it runs a call: unknown, and never again by itself.
 async fn the_desktop_is_killed_while_a_call_runs(operator: Operator) {
     let setting = Setting::new(operator);
@@ -283,6 +319,7 @@ on_both! {
     refusals_before_the_question_reach_the_model,
     a_stop_closes_the_question,
     the_server_is_killed_while_the_question_is_open,
+    a_result_of_a_deleted_conversation_is_not_kept_for_ever,
     the_desktop_is_killed_while_a_call_runs,
     the_same_call_twice_is_asked_once,
     a_copied_identity_replaces_the_first,

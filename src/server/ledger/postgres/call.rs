@@ -30,11 +30,11 @@ pub(super) async fn call_view(transaction: &Transaction<'_>, row: &Row) -> Resul
     let Ended { status, output, error } = ended(row)?;
     let statement = transaction
         .prepare_cached(
-            "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution WHERE call = $1 \
-             ORDER BY attempt_no",
+            "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution \
+             WHERE owner = $1 AND call = $2 ORDER BY attempt_no",
         )
         .await?;
-    let executions = transaction.query(&statement, &[&tool_call_id]).await?;
+    let executions = transaction.query(&statement, &[&row.try_get::<_, &str>("owner")?, &tool_call_id]).await?;
     let executions = executions.iter().map(|row| {
         Ok(ExecutionView {
             attempt_no: number(row, "attempt_no")?,
@@ -56,45 +56,46 @@ pub(super) async fn call_view(transaction: &Transaction<'_>, row: &Row) -> Resul
 }
 
 /// What is known of a call, its row held.
-pub(super) async fn known(transaction: &Transaction<'_>, tool_call_id: &str) -> Result<Known, LedgerError> {
+pub(super) async fn known(transaction: &Transaction<'_>, user: &str, tool_call_id: &str) -> Result<Known, LedgerError> {
     let row = transaction
         .query_one(
-            "SELECT *, (SELECT count(*) FROM tool_execution WHERE call = tool_call.id) AS attempts \
-             FROM tool_call WHERE id = $1 FOR UPDATE",
-            &[&tool_call_id],
+            "SELECT *, (SELECT count(*) FROM tool_execution WHERE owner = $1 AND call = $2) AS attempts \
+             FROM tool_call WHERE owner = $1 AND id = $2 FOR UPDATE",
+            &[&user, &tool_call_id],
         )
         .await?;
     Ok(Known {
         arguments_hash: row.try_get("arguments_hash")?,
-        user: row.try_get("owner")?,
         device_id: row.try_get("device")?,
         ended: ended(&row)?,
         attempts: number(&row, "attempts")?,
     })
 }
 
-/// Dispatches without a result become `unknown`, runs under way `interrupted`. Gives how many calls.
+/// Dispatches whose process is gone become `unknown`, and so do calls of which none is left; runs under way `interrupted`.
+/// Gives how many calls.
 pub(super) async fn bury(transaction: &Transaction<'_>, now: UnixMs, dead_before: UnixMs) -> Result<u64, LedgerError> {
     const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= $2)";
-    transaction
+    let dispatches = transaction
         .execute(
             &format!(
-                "UPDATE tool_execution SET status = 'unknown', ended_at = $1 WHERE status = 'dispatched' \
-                 AND call IN (SELECT id FROM tool_call WHERE status IN ('created', 'dispatched') AND {DEAD})"
+                "UPDATE tool_execution SET status = 'unknown', ended_at = $1 WHERE status = 'dispatched' AND {DEAD}"
             ),
             &[&now.0, &dead_before.0],
         )
         .await?;
-    let calls = transaction
-        .execute(
-            &format!(
+    let mut calls = 0;
+    if dispatches > 0 {
+        calls = transaction
+            .execute(
                 "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
                  error_message = 'The server ended before the result came.', updated_at = $1 \
-                 WHERE status IN ('created', 'dispatched') AND {DEAD}"
-            ),
-            &[&now.0, &dead_before.0],
-        )
-        .await?;
+                 WHERE status IN ('created', 'dispatched') AND NOT EXISTS (SELECT 1 FROM tool_execution AS sent \
+                 WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id AND sent.status = 'dispatched')",
+                &[&now.0],
+            )
+            .await?;
+    }
     transaction
         .execute(
             &format!("UPDATE run SET status = 'interrupted', ended_at = $1 WHERE status = 'running' AND {DEAD}"),

@@ -15,11 +15,12 @@ use crate::ir::{Message, UnixMs};
 use crate::link::thread::{CallStatus, CallView, Prepared, ThreadRow, ThreadView, TurnView};
 
 use super::{
-    Answer, Begun, Ended, FINAL, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunEnd, RunStart,
-    SCHEMA, TokenRow, broken, call_status, from_json, judge, run_status, steps_from, to_json, with_new_ids,
+    Answer, Begun, Deletion, Ended, FINAL, GivenUp, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded,
+    RunEnd, RunStart, SCHEMA, TokenRow, broken, call_status, from_json, judge, run_status, steps_from, thread_of_call,
+    to_json, with_new_ids,
 };
 use call::{bury, call_view, known};
-use thread::{append, messages, thread_of, thread_row};
+use thread::{append, delete, hold, messages, thread_of, thread_row, touch};
 
 /// Connections that one process holds at most.
 const POOL_CONNECTIONS: usize = 16;
@@ -155,17 +156,20 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, bool> {
+    fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, Option<i64>> {
         Box::pin(async move {
             let connection = self.connection().await?;
             connection.execute("DELETE FROM used_ticket WHERE expires_at < $1", &[&now.0]).await?;
+            // The moment, unless another's was not before it: the order goes on when all that were used are forgotten.
             let used = connection
-                .execute(
-                    "INSERT INTO used_ticket (jti, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-                    &[&jti, &expires_at.0],
+                .query_opt(
+                    "INSERT INTO used_ticket (jti, expires_at, place) VALUES ($1, $2, \
+                     greatest($3, coalesce((SELECT max(place) FROM used_ticket), 0) + 1)) \
+                     ON CONFLICT DO NOTHING RETURNING place",
+                    &[&jti, &expires_at.0, &now.0],
                 )
                 .await?;
-            Ok(used > 0)
+            Ok(used.map(|row| row.try_get(0)).transpose()?)
         })
     }
 
@@ -176,19 +180,19 @@ impl Ledger for PostgresLedger {
             let thread_id = thread_of(&transaction, &turn).await?;
             let is_new = transaction
                 .execute(
-                    "INSERT INTO run (id, turn, thread, place, owner, device, status, created_at) \
-                     SELECT $1, $2, $3, coalesce(max(place), 0) + 1, $4, $5, 'prepared', $6 FROM run \
-                     WHERE thread = $3 ON CONFLICT DO NOTHING",
-                    &[&turn.run_id, &turn.turn_id, &thread_id, &turn.user, &turn.device_id, &turn.now.0],
+                    "INSERT INTO run (owner, id, turn, thread, place, device, status, created_at) \
+                     SELECT $1, $2, $3, $4, coalesce(max(place), 0) + 1, $5, 'prepared', $6 FROM run \
+                     WHERE owner = $1 AND thread = $4 ON CONFLICT DO NOTHING",
+                    &[&turn.user, &turn.run_id, &turn.turn_id, &thread_id, &turn.device_id, &turn.now.0],
                 )
                 .await?;
             if is_new == 0 {
-                return Err(LedgerError::NotFound);
+                return Err(LedgerError::IdUsed);
             }
-            append(&transaction, &thread_id, &turn.run_id, &turn.input).await?;
-            transaction.execute("UPDATE thread SET updated_at = $2 WHERE id = $1", &[&thread_id, &turn.now.0]).await?;
+            append(&transaction, &turn.user, thread_id, &turn.run_id, &turn.input).await?;
+            touch(&transaction, &turn.user, thread_id, turn.now).await?;
             transaction.commit().await?;
-            Ok(Prepared { thread_id, turn_id: turn.turn_id, run_id: turn.run_id })
+            Ok(Prepared { thread_id: thread_id.to_owned(), turn_id: turn.turn_id.clone(), run_id: turn.run_id.clone() })
         })
     }
 
@@ -202,17 +206,22 @@ impl Ledger for PostgresLedger {
         Box::pin(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
+            let found =
+                transaction.query_opt("SELECT thread FROM run WHERE owner = $1 AND id = $2", &[&user, &run]).await?;
+            let Some(row) = found else { return Ok(None) };
+            let thread_id: String = row.try_get("thread")?;
+            hold(&transaction, user, &thread_id).await?;
             let found = transaction
                 .query_opt(
                     "UPDATE run SET status = 'running', replica = $3 \
-                     WHERE id = $1 AND owner = $2 AND status = 'prepared' RETURNING turn, thread, device",
-                    &[&run, &user, &replica],
+                     WHERE owner = $1 AND id = $2 AND status = 'prepared' RETURNING turn, device",
+                    &[&user, &run, &replica],
                 )
                 .await?;
             let Some(row) = found else { return Ok(None) };
-            let thread_id: String = row.try_get("thread")?;
-            transaction.execute("UPDATE thread SET updated_at = $2 WHERE id = $1", &[&thread_id, &now.0]).await?;
-            let history = messages(&transaction, &thread_id).await?.into_iter().map(|(_, message)| message).collect();
+            touch(&transaction, user, &thread_id, now).await?;
+            let history =
+                messages(&transaction, user, &thread_id).await?.into_iter().map(|(_, message)| message).collect();
             let ids = Prepared { thread_id, turn_id: row.try_get("turn")?, run_id: run.to_owned() };
             let device_id = row.try_get("device")?;
             transaction.commit().await?;
@@ -220,29 +229,31 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn append_message<'a>(&'a self, ids: &'a Prepared, message: Message) -> Answer<'a, Message> {
+    fn append_message<'a>(&'a self, user: &'a str, ids: &'a Prepared, message: Message) -> Answer<'a, Message> {
         Box::pin(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
-            transaction.execute("SELECT 1 FROM thread WHERE id = $1 FOR UPDATE", &[&ids.thread_id]).await?;
-            let taken = transaction.query("SELECT id FROM model_call WHERE thread = $1", &[&ids.thread_id]).await?;
+            hold(&transaction, user, &ids.thread_id).await?;
+            let taken = transaction
+                .query("SELECT id FROM model_call WHERE owner = $1 AND thread = $2", &[&user, &ids.thread_id])
+                .await?;
             let taken = taken.iter().map(|row| row.try_get::<_, String>(0)).collect::<Result<Vec<_>, _>>()?;
             let message = with_new_ids(message, |id| Ok(taken.iter().any(|taken| taken == id)))?;
-            append(&transaction, &ids.thread_id, &ids.run_id, &message).await?;
+            append(&transaction, user, &ids.thread_id, &ids.run_id, &message).await?;
             transaction.commit().await?;
             Ok(message)
         })
     }
 
-    fn end_run<'a>(&'a self, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()> {
+    fn end_run<'a>(&'a self, user: &'a str, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()> {
         Box::pin(async move {
             let usage = end.usage.as_ref().map(to_json).transpose()?;
             self.connection()
                 .await?
                 .execute(
-                    "UPDATE run SET status = $2, error = $3, usage = $4, ended_at = $5 \
-                     WHERE id = $1 AND status = 'running'",
-                    &[&run, &end.status.as_str(), &end.error, &usage, &now.0],
+                    "UPDATE run SET status = $3, error = $4, usage = $5, ended_at = $6 \
+                     WHERE owner = $1 AND id = $2 AND status = 'running'",
+                    &[&user, &run, &end.status.as_str(), &end.error, &usage, &now.0],
                 )
                 .await?;
             Ok(())
@@ -265,11 +276,14 @@ impl Ledger for PostgresLedger {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let found =
-                transaction.query_opt("SELECT * FROM thread WHERE id = $1 AND owner = $2", &[&thread, &user]).await?;
+                transaction.query_opt("SELECT * FROM thread WHERE owner = $1 AND id = $2", &[&user, &thread]).await?;
             let Some(row) = found else { return Ok(None) };
-            let mut said = messages(&transaction, thread).await?;
+            let mut said = messages(&transaction, user, thread).await?;
             let mut turns = Vec::new();
-            for row in &transaction.query("SELECT * FROM run WHERE thread = $1 ORDER BY place", &[&thread]).await? {
+            let rows = transaction
+                .query("SELECT * FROM run WHERE owner = $1 AND thread = $2 ORDER BY place", &[&user, &thread])
+                .await?;
+            for row in &rows {
                 let run_id: String = row.try_get("id")?;
                 turns.push(TurnView {
                     turn_id: row.try_get("turn")?,
@@ -283,7 +297,10 @@ impl Ledger for PostgresLedger {
             }
             let mut tool_calls = Vec::new();
             let rows = transaction
-                .query("SELECT * FROM tool_call WHERE thread = $1 ORDER BY created_at, id", &[&thread])
+                .query(
+                    "SELECT * FROM tool_call WHERE owner = $1 AND thread = $2 ORDER BY created_at, id",
+                    &[&user, &thread],
+                )
                 .await?;
             for row in &rows {
                 tool_calls.push(call_view(&transaction, row).await?);
@@ -293,17 +310,13 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, bool> {
+    fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Deletion> {
         Box::pin(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
-            let deleted =
-                transaction.execute("DELETE FROM thread WHERE id = $1 AND owner = $2", &[&thread, &user]).await?;
-            if deleted > 0 {
-                transaction.execute("DELETE FROM tool_call WHERE thread = $1", &[&thread]).await?;
-            }
+            let deletion = delete(&transaction, user, thread).await?;
             transaction.commit().await?;
-            Ok(deleted > 0)
+            Ok(deletion)
         })
     }
 
@@ -313,8 +326,8 @@ impl Ledger for PostgresLedger {
             let transaction = connection.transaction().await?;
             let statement = transaction
                 .prepare_cached(
-                    "INSERT INTO tool_call (id, owner, device, thread, run, tool, arguments, arguments_hash, status, \
-                     replica, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'dispatched', $9, $10, $10) \
+                    "INSERT INTO tool_call (owner, id, device, thread, run, tool, arguments, arguments_hash, status, \
+                     created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'dispatched', $9, $9) \
                      ON CONFLICT DO NOTHING",
                 )
                 .await?;
@@ -323,41 +336,48 @@ impl Ledger for PostgresLedger {
                 .execute(
                     &statement,
                     &[
-                        &new.tool_call_id,
                         &new.user,
+                        &new.tool_call_id,
                         &new.device_id,
                         &new.thread_id,
                         &new.run_id,
                         &new.tool_name,
                         &arguments,
                         &new.arguments_hash,
-                        &new.replica,
                         &new.now.0,
                     ],
                 )
                 .await?
                 > 0;
-            let known = if is_new { None } else { Some(known(&transaction, &new.tool_call_id).await?) };
+            let known = if is_new { None } else { Some(known(&transaction, &new.user, &new.tool_call_id).await?) };
             let begun = judge(&new, known);
             let Begun::Dispatch { attempt_no } = begun else { return Ok(begun) };
             if !is_new {
                 transaction
                     .execute(
-                        "UPDATE tool_call SET status = 'dispatched', replica = $2, updated_at = $3 WHERE id = $1",
-                        &[&new.tool_call_id, &new.replica, &new.now.0],
+                        "UPDATE tool_call SET status = 'dispatched', updated_at = $3 WHERE owner = $1 AND id = $2",
+                        &[&new.user, &new.tool_call_id, &new.now.0],
                     )
                     .await?;
             }
             let statement = transaction
                 .prepare_cached(
-                    "INSERT INTO tool_execution (id, call, attempt_no, status, connection, started_at) \
-                     VALUES ($1, $2, $3, 'dispatched', $4, $5)",
+                    "INSERT INTO tool_execution (id, owner, call, attempt_no, status, connection, replica, started_at) \
+                     VALUES ($1, $2, $3, $4, 'dispatched', $5, $6, $7)",
                 )
                 .await?;
             transaction
                 .execute(
                     &statement,
-                    &[&new.execution_id, &new.tool_call_id, &i64::from(attempt_no), &new.connection_id, &new.now.0],
+                    &[
+                        &new.execution_id,
+                        &new.user,
+                        &new.tool_call_id,
+                        &i64::from(attempt_no),
+                        &new.connection_id,
+                        &new.replica,
+                        &new.now.0,
+                    ],
                 )
                 .await?;
             transaction.commit().await?;
@@ -371,14 +391,23 @@ impl Ledger for PostgresLedger {
             let transaction = connection.transaction().await?;
             let statement = transaction
                 .prepare_cached(
-                    "SELECT status FROM tool_call WHERE id = $1 AND owner = $2 AND device = $3 AND EXISTS \
-                     (SELECT 1 FROM tool_execution WHERE call = $1 AND tool_execution.id = $4) FOR UPDATE",
+                    "SELECT status FROM tool_call WHERE owner = $1 AND id = $2 AND device = $3 AND EXISTS \
+                     (SELECT 1 FROM tool_execution AS sent WHERE sent.id = $4 AND sent.owner = $1 AND sent.call = $2) \
+                     FOR UPDATE",
                 )
                 .await?;
             let found = transaction
-                .query_opt(&statement, &[&result.tool_call_id, &result.user, &result.device_id, &result.execution_id])
+                .query_opt(&statement, &[&result.user, &result.tool_call_id, &result.device_id, &result.execution_id])
                 .await?;
-            let Some(row) = found else { return Ok(Recorded::NotKnown) };
+            let Some(row) = found else {
+                let deleted = transaction
+                    .query_opt(
+                        "SELECT 1 FROM deleted_thread WHERE owner = $1 AND id = $2",
+                        &[&result.user, &thread_of_call(&result.tool_call_id)],
+                    )
+                    .await?;
+                return Ok(if deleted.is_some() { Recorded::Deleted } else { Recorded::NotKnown });
+            };
             if call_status(row.try_get(0)?)?.is_final() {
                 return Ok(Recorded::AlreadyFinal);
             }
@@ -386,14 +415,15 @@ impl Ledger for PostgresLedger {
             let output = output.as_ref().map(to_json).transpose()?;
             let statement = transaction
                 .prepare_cached(
-                    "UPDATE tool_call SET status = $2, output = $3, error_code = $4, error_message = $5, \
-                     updated_at = $6 WHERE id = $1",
+                    "UPDATE tool_call SET status = $3, output = $4, error_code = $5, error_message = $6, \
+                     updated_at = $7 WHERE owner = $1 AND id = $2",
                 )
                 .await?;
             transaction
                 .execute(
                     &statement,
                     &[
+                        &result.user,
                         &result.tool_call_id,
                         &status.as_str(),
                         &output,
@@ -405,12 +435,15 @@ impl Ledger for PostgresLedger {
                 .await?;
             let statement = transaction
                 .prepare_cached(
-                    "UPDATE tool_execution SET status = $3, ended_at = $4 \
-                     WHERE call = $2 AND (id = $1 OR status = 'dispatched')",
+                    "UPDATE tool_execution SET status = $4, ended_at = $5 \
+                     WHERE owner = $1 AND call = $2 AND (id = $3 OR status = 'dispatched')",
                 )
                 .await?;
             transaction
-                .execute(&statement, &[&result.execution_id, &result.tool_call_id, &status.as_str(), &result.now.0])
+                .execute(
+                    &statement,
+                    &[&result.user, &result.tool_call_id, &result.execution_id, &status.as_str(), &result.now.0],
+                )
                 .await?;
             transaction.commit().await?;
             Ok(Recorded::Written)
@@ -419,33 +452,42 @@ impl Ledger for PostgresLedger {
 
     fn give_up<'a>(
         &'a self,
+        user: &'a str,
         tool_call_id: &'a str,
         execution_id: &'a str,
         status: CallStatus,
         code: &'a str,
         now: UnixMs,
-    ) -> Answer<'a, bool> {
+    ) -> Answer<'a, GivenUp> {
         Box::pin(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             // The call's row first, as everywhere: two that work on one call wait for each other in the same order.
-            let given_up = transaction
-                .execute(
-                    &format!(
-                        "UPDATE tool_call SET status = $2, error_code = $3, error_message = '', updated_at = $4 \
-                         WHERE id = $1 AND status NOT IN {FINAL}"
-                    ),
-                    &[&tool_call_id, &status.as_str(), &code, &now.0],
-                )
-                .await?;
             transaction
+                .execute("SELECT 1 FROM tool_call WHERE owner = $1 AND id = $2 FOR UPDATE", &[&user, &tool_call_id])
+                .await?;
+            let was_out = transaction
                 .execute(
                     "UPDATE tool_execution SET status = $2, ended_at = $3 WHERE id = $1 AND status = 'dispatched'",
                     &[&execution_id, &status.as_str(), &now.0],
                 )
                 .await?;
+            if was_out == 0 {
+                return Ok(GivenUp::Neither);
+            }
+            let given_up = transaction
+                .execute(
+                    &format!(
+                        "UPDATE tool_call SET status = $3, error_code = $4, error_message = '', updated_at = $5 \
+                         WHERE owner = $1 AND id = $2 AND status NOT IN {FINAL} AND NOT EXISTS \
+                         (SELECT 1 FROM tool_execution AS sent \
+                         WHERE sent.owner = $1 AND sent.call = $2 AND sent.status = 'dispatched')"
+                    ),
+                    &[&user, &tool_call_id, &status.as_str(), &code, &now.0],
+                )
+                .await?;
             transaction.commit().await?;
-            Ok(given_up > 0)
+            Ok(if given_up > 0 { GivenUp::Call } else { GivenUp::DispatchOnly })
         })
     }
 
@@ -454,7 +496,7 @@ impl Ledger for PostgresLedger {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let found = transaction
-                .query_opt("SELECT * FROM tool_call WHERE id = $1 AND owner = $2", &[&tool_call_id, &user])
+                .query_opt("SELECT * FROM tool_call WHERE owner = $1 AND id = $2", &[&user, &tool_call_id])
                 .await?;
             match found {
                 Some(row) => Ok(Some(call_view(&transaction, &row).await?)),
@@ -468,7 +510,7 @@ impl Ledger for PostgresLedger {
             let row = self
                 .connection()
                 .await?
-                .query_opt("SELECT device FROM tool_call WHERE id = $1 AND owner = $2", &[&tool_call_id, &user])
+                .query_opt("SELECT device FROM tool_call WHERE owner = $1 AND id = $2", &[&user, &tool_call_id])
                 .await?;
             Ok(row.map(|row| row.try_get(0)).transpose()?)
         })

@@ -3,10 +3,10 @@
 use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
 
-use crate::ir::Message;
+use crate::ir::{Message, UnixMs};
 use crate::link::thread::ThreadRow;
 
-use super::super::{LedgerError, NewTurn, Place, from_json, title_of, to_json};
+use super::super::{Deletion, LedgerError, NewTurn, Place, from_json, title_of, to_json};
 use super::at;
 
 pub(super) fn thread_row(row: &Row) -> Result<ThreadRow, LedgerError> {
@@ -19,10 +19,10 @@ pub(super) fn thread_row(row: &Row) -> Result<ThreadRow, LedgerError> {
     })
 }
 
-/// Holds a thread's row; false when it is not this user's.
-async fn lock_thread(transaction: &Transaction<'_>, thread: &str, user: &str) -> Result<bool, LedgerError> {
+/// Holds a thread's row; false when this user has none of that id.
+pub(super) async fn hold(transaction: &Transaction<'_>, user: &str, thread: &str) -> Result<bool, LedgerError> {
     let row = transaction
-        .query_opt("SELECT 1 FROM thread WHERE id = $1 AND owner = $2 FOR UPDATE", &[&thread, &user])
+        .query_opt("SELECT 1 FROM thread WHERE owner = $1 AND id = $2 FOR UPDATE", &[&user, &thread])
         .await?;
     Ok(row.is_some())
 }
@@ -30,22 +30,23 @@ async fn lock_thread(transaction: &Transaction<'_>, thread: &str, user: &str) ->
 /// Writes a message at the end of a thread whose row is held.
 pub(super) async fn append(
     transaction: &Transaction<'_>,
+    user: &str,
     thread: &str,
     run: &str,
     message: &Message,
 ) -> Result<(), LedgerError> {
     transaction
         .execute(
-            "INSERT INTO message (thread, place, run, body) \
-             SELECT $1, coalesce(max(place), 0) + 1, $2, $3 FROM message WHERE thread = $1",
-            &[&thread, &run, &to_json(message)?],
+            "INSERT INTO message (owner, thread, place, run, body) \
+             SELECT $1, $2, coalesce(max(place), 0) + 1, $3, $4 FROM message WHERE owner = $1 AND thread = $2",
+            &[&user, &thread, &run, &to_json(message)?],
         )
         .await?;
     for call in message.calls() {
         transaction
             .execute(
-                "INSERT INTO model_call (thread, id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-                &[&thread, &call.id.as_str()],
+                "INSERT INTO model_call (owner, thread, id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                &[&user, &thread, &call.id.as_str()],
             )
             .await?;
     }
@@ -55,60 +56,130 @@ pub(super) async fn append(
 /// What was said in a thread with the run in which it was said, oldest first.
 pub(super) async fn messages(
     transaction: &Transaction<'_>,
+    user: &str,
     thread: &str,
 ) -> Result<Vec<(String, Message)>, LedgerError> {
-    let rows = transaction.query("SELECT run, body FROM message WHERE thread = $1 ORDER BY place", &[&thread]).await?;
+    let rows = transaction
+        .query("SELECT run, body FROM message WHERE owner = $1 AND thread = $2 ORDER BY place", &[&user, &thread])
+        .await?;
     rows.iter().map(|row| Ok((row.try_get(0)?, from_json(row.try_get(1)?)?))).collect()
 }
 
-/// The thread that a turn belongs to, held; made if it is new.
-pub(super) async fn thread_of(transaction: &Transaction<'_>, turn: &NewTurn) -> Result<String, LedgerError> {
-    if let Some(thread) = &turn.thread
-        && !lock_thread(transaction, thread, &turn.user).await?
-    {
-        return Err(LedgerError::NotFound);
-    }
-    let branch = match turn.place()? {
-        Place::Known(thread) => return Ok(thread.to_owned()),
-        Place::New => None,
-        Place::Branch { parent, before } => Some((parent, before)),
-    };
-    let is_new = transaction
+/// Makes a thread, and holds it.
+async fn make(
+    transaction: &Transaction<'_>,
+    turn: &NewTurn,
+    thread: &str,
+    parent: Option<&str>,
+) -> Result<(), LedgerError> {
+    let made = transaction
         .execute(
-            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5) \
-             ON CONFLICT DO NOTHING",
-            &[&turn.new_thread_id, &turn.user, &title_of(&turn.input.content), &turn.thread, &turn.now.0],
+            "INSERT INTO thread (owner, id, title, parent, created_at, updated_at) \
+             SELECT $1::text, $2::text, $3::text, $4::text, $5::bigint, $5::bigint \
+             WHERE NOT EXISTS (SELECT 1 FROM deleted_thread WHERE owner = $1 AND id = $2) ON CONFLICT DO NOTHING",
+            &[&turn.user, &thread, &title_of(&turn.input.content), &parent, &turn.now.0],
         )
         .await?;
-    if is_new == 0 {
-        return Err(LedgerError::NotFound);
+    if made == 0 { Err(LedgerError::IdUsed) } else { Ok(()) }
+}
+
+/// The thread that a turn belongs to, held; made if it is new.
+pub(super) async fn thread_of<'turn>(
+    transaction: &Transaction<'_>,
+    turn: &'turn NewTurn,
+) -> Result<&'turn str, LedgerError> {
+    match &turn.place {
+        Place::Known(thread) => {
+            if hold(transaction, &turn.user, thread).await? {
+                Ok(thread)
+            } else {
+                Err(LedgerError::NotFound)
+            }
+        }
+        Place::Named(thread) => {
+            if !hold(transaction, &turn.user, thread).await? {
+                // Another process may be making it: then that one was first, and it is there now.
+                match make(transaction, turn, thread, None).await {
+                    Err(LedgerError::IdUsed) if hold(transaction, &turn.user, thread).await? => {}
+                    made => made?,
+                }
+            }
+            Ok(thread)
+        }
+        Place::Branch { thread, parent, before_turn } => {
+            if !hold(transaction, &turn.user, parent).await? {
+                return Err(LedgerError::NotFound);
+            }
+            make(transaction, turn, thread, Some(parent)).await?;
+            copy_before(transaction, [&turn.user, parent, before_turn], thread).await?;
+            Ok(thread)
+        }
     }
-    if let Some((parent, before)) = branch {
-        copy_before(transaction, parent, before, &turn.new_thread_id).await?;
-    }
-    Ok(turn.new_thread_id.clone())
 }
 
 /// Copies what stands before a turn of one thread into another.
-async fn copy_before(transaction: &Transaction<'_>, from: &str, turn: &str, to: &str) -> Result<(), LedgerError> {
+async fn copy_before(
+    transaction: &Transaction<'_>,
+    [user, from, turn]: [&str; 3],
+    to: &str,
+) -> Result<(), LedgerError> {
     let first: Option<i64> = transaction
         .query_one(
-            "SELECT min(message.place) FROM run JOIN message ON message.run = run.id AND message.thread = run.thread \
-             WHERE run.turn = $1 AND run.thread = $2",
-            &[&turn, &from],
+            "SELECT min(message.place) FROM run JOIN message ON message.owner = run.owner \
+             AND message.thread = run.thread AND message.run = run.id \
+             WHERE run.turn = $3 AND run.owner = $1 AND run.thread = $2",
+            &[&user, &from, &turn],
         )
         .await?
         .try_get(0)?;
     let first = first.ok_or(LedgerError::NotFound)?;
     transaction
         .execute(
-            "INSERT INTO message (thread, place, run, body) \
-             SELECT $1, place, run, body FROM message WHERE thread = $2 AND place < $3",
-            &[&to, &from, &first],
+            "INSERT INTO message (owner, thread, place, run, body) \
+             SELECT owner, $3::text, place, run, body FROM message WHERE owner = $1 AND thread = $2 AND place < $4",
+            &[&user, &from, &to, &first],
         )
         .await?;
     transaction
-        .execute("INSERT INTO model_call (thread, id) SELECT $1, id FROM model_call WHERE thread = $2", &[&to, &from])
+        .execute(
+            "INSERT INTO model_call (owner, thread, id) \
+             SELECT owner, $3::text, id FROM model_call WHERE owner = $1 AND thread = $2",
+            &[&user, &from, &to],
+        )
         .await?;
     Ok(())
+}
+
+/// Something is said in a thread.
+pub(super) async fn touch(
+    transaction: &Transaction<'_>,
+    user: &str,
+    thread: &str,
+    now: UnixMs,
+) -> Result<(), LedgerError> {
+    transaction
+        .execute("UPDATE thread SET updated_at = $3 WHERE owner = $1 AND id = $2", &[&user, &thread, &now.0])
+        .await?;
+    Ok(())
+}
+
+/// Deletes a thread in which nothing is under way, with its calls, and keeps its id.
+pub(super) async fn delete(transaction: &Transaction<'_>, user: &str, thread: &str) -> Result<Deletion, LedgerError> {
+    // Held first: what begins meanwhile is seen.
+    if !hold(transaction, user, thread).await? {
+        return Ok(Deletion::NotFound);
+    }
+    let deleted = transaction
+        .execute(
+            "DELETE FROM thread WHERE owner = $1 AND id = $2 AND NOT EXISTS \
+             (SELECT 1 FROM run WHERE owner = $1 AND thread = $2 AND status = 'running')",
+            &[&user, &thread],
+        )
+        .await?;
+    if deleted == 0 {
+        return Ok(Deletion::UnderWay);
+    }
+    transaction.execute("DELETE FROM tool_call WHERE owner = $1 AND thread = $2", &[&user, &thread]).await?;
+    transaction.execute("INSERT INTO deleted_thread (owner, id) VALUES ($1, $2)", &[&user, &thread]).await?;
+    Ok(Deletion::Done)
 }

@@ -3,11 +3,12 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::ir::UnixMs;
-use crate::link::thread::{CallView, ExecutionView};
+use crate::link::thread::{CallStatus, CallView, ExecutionView};
 use crate::link::wire::CallError;
 
 use super::super::{
-    Begun, Ended, Known, LedgerError, NewAttempt, NewResult, Recorded, call_status, from_json, judge, to_json,
+    Begun, Ended, FINAL, GivenUp, Known, LedgerError, NewAttempt, NewResult, Recorded, call_status, from_json, judge,
+    thread_of_call, to_json,
 };
 use super::{at, at_if_any};
 
@@ -26,11 +27,11 @@ pub(super) fn call_view(connection: &Connection, row: &Row<'_>) -> Result<CallVi
     let tool_call_id: String = row.get("id")?;
     let Ended { status, output, error } = ended(row)?;
     let mut statement = connection.prepare_cached(
-        "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution WHERE call = ?1 \
-         ORDER BY attempt_no",
+        "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution \
+         WHERE owner = ?1 AND call = ?2 ORDER BY attempt_no",
     )?;
     let executions = statement
-        .query_and_then([&tool_call_id], |row| {
+        .query_and_then([&row.get::<_, String>("owner")?, &tool_call_id], |row| {
             Ok(ExecutionView {
                 attempt_no: row.get("attempt_no")?,
                 status: call_status(&row.get::<_, String>("status")?)?,
@@ -54,13 +55,12 @@ pub(super) fn call_view(connection: &Connection, row: &Row<'_>) -> Result<CallVi
 pub(super) fn attempt(connection: &Connection, new: &NewAttempt) -> Result<Begun, LedgerError> {
     let known = connection
         .prepare_cached(
-            "SELECT *, (SELECT count(*) FROM tool_execution WHERE call = tool_call.id) AS attempts \
-             FROM tool_call WHERE id = ?1",
+            "SELECT *, (SELECT count(*) FROM tool_execution WHERE owner = ?1 AND call = ?2) AS attempts \
+             FROM tool_call WHERE owner = ?1 AND id = ?2",
         )?
-        .query_and_then([&new.tool_call_id], |row| {
+        .query_and_then([&new.user, &new.tool_call_id], |row| {
             Ok::<_, LedgerError>(Known {
                 arguments_hash: row.get("arguments_hash")?,
-                user: row.get("owner")?,
                 device_id: row.get("device")?,
                 ended: ended(row)?,
                 attempts: row.get("attempts")?,
@@ -74,54 +74,67 @@ pub(super) fn attempt(connection: &Connection, new: &NewAttempt) -> Result<Begun
     if is_new {
         connection
             .prepare_cached(
-                "INSERT INTO tool_call (id, owner, device, thread, run, tool, arguments, arguments_hash, status, \
-                 replica, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'dispatched', ?9, ?10, ?10)",
+                "INSERT INTO tool_call (owner, id, device, thread, run, tool, arguments, arguments_hash, status, \
+                 created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'dispatched', ?9, ?9)",
             )?
             .execute(params![
-                new.tool_call_id,
                 new.user,
+                new.tool_call_id,
                 new.device_id,
                 new.thread_id,
                 new.run_id,
                 new.tool_name,
                 to_json(&new.arguments)?,
                 new.arguments_hash,
-                new.replica,
                 new.now.0
             ])?;
     } else {
         connection
-            .prepare_cached("UPDATE tool_call SET status = 'dispatched', replica = ?2, updated_at = ?3 WHERE id = ?1")?
-            .execute(params![new.tool_call_id, new.replica, new.now.0])?;
+            .prepare_cached("UPDATE tool_call SET status = 'dispatched', updated_at = ?3 WHERE owner = ?1 AND id = ?2")?
+            .execute(params![new.user, new.tool_call_id, new.now.0])?;
     }
     connection
         .prepare_cached(
-            "INSERT INTO tool_execution (id, call, attempt_no, status, connection, started_at) \
-             VALUES (?1, ?2, ?3, 'dispatched', ?4, ?5)",
+            "INSERT INTO tool_execution (id, owner, call, attempt_no, status, connection, replica, started_at) \
+             VALUES (?1, ?2, ?3, ?4, 'dispatched', ?5, ?6, ?7)",
         )?
-        .execute(params![new.execution_id, new.tool_call_id, attempt_no, new.connection_id, new.now.0])?;
+        .execute(params![
+            new.execution_id,
+            new.user,
+            new.tool_call_id,
+            attempt_no,
+            new.connection_id,
+            new.replica,
+            new.now.0
+        ])?;
     Ok(begun)
 }
 
 pub(super) fn record(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
     let status: Option<String> = connection
         .prepare_cached(
-            "SELECT tool_call.status FROM tool_call JOIN tool_execution ON tool_execution.call = tool_call.id \
-             WHERE tool_call.id = ?1 AND owner = ?2 AND device = ?3 AND tool_execution.id = ?4",
+            "SELECT status FROM tool_call WHERE owner = ?1 AND id = ?2 AND device = ?3 AND EXISTS \
+             (SELECT 1 FROM tool_execution WHERE id = ?4 AND owner = ?1 AND call = ?2)",
         )?
-        .query_row([&result.tool_call_id, &result.user, &result.device_id, &result.execution_id], |row| row.get(0))
+        .query_row([&result.user, &result.tool_call_id, &result.device_id, &result.execution_id], |row| row.get(0))
         .optional()?;
-    let Some(status) = status else { return Ok(Recorded::NotKnown) };
+    let Some(status) = status else {
+        let is_deleted = connection
+            .prepare_cached("SELECT 1 FROM deleted_thread WHERE owner = ?1 AND id = ?2")?
+            .exists([result.user.as_str(), thread_of_call(&result.tool_call_id)])?;
+        return Ok(if is_deleted { Recorded::Deleted } else { Recorded::NotKnown });
+    };
     if call_status(&status)?.is_final() {
         return Ok(Recorded::AlreadyFinal);
     }
     let Ended { status, output, error } = &result.ended;
     connection
         .prepare_cached(
-            "UPDATE tool_call SET status = ?2, output = ?3, error_code = ?4, error_message = ?5, updated_at = ?6 \
-             WHERE id = ?1",
+            "UPDATE tool_call SET status = ?3, output = ?4, error_code = ?5, error_message = ?6, updated_at = ?7 \
+             WHERE owner = ?1 AND id = ?2",
         )?
         .execute(params![
+            result.user,
             result.tool_call_id,
             status.as_str(),
             output.as_ref().map(to_json).transpose()?,
@@ -131,29 +144,57 @@ pub(super) fn record(connection: &Connection, result: &NewResult) -> Result<Reco
         ])?;
     connection
         .prepare_cached(
-            "UPDATE tool_execution SET status = ?3, ended_at = ?4 \
-             WHERE call = ?2 AND (id = ?1 OR status = 'dispatched')",
+            "UPDATE tool_execution SET status = ?4, ended_at = ?5 \
+             WHERE owner = ?1 AND call = ?2 AND (id = ?3 OR status = 'dispatched')",
         )?
-        .execute(params![result.execution_id, result.tool_call_id, status.as_str(), result.now.0])?;
+        .execute(params![result.user, result.tool_call_id, result.execution_id, status.as_str(), result.now.0])?;
     Ok(Recorded::Written)
 }
 
-/// Dispatches without a result become `unknown`, runs under way `interrupted`.
+/// Gives a dispatch up, and its call with the last of them.
+pub(super) fn give_up(
+    connection: &Connection,
+    [user, call, execution]: [&str; 3],
+    status: CallStatus,
+    code: &str,
+    now: UnixMs,
+) -> Result<GivenUp, LedgerError> {
+    let was_out = connection
+        .prepare_cached("UPDATE tool_execution SET status = ?2, ended_at = ?3 WHERE id = ?1 AND status = 'dispatched'")?
+        .execute(params![execution, status.as_str(), now.0])?;
+    if was_out == 0 {
+        return Ok(GivenUp::Neither);
+    }
+    let given_up = connection
+        .prepare_cached(&format!(
+            "UPDATE tool_call SET status = ?3, error_code = ?4, error_message = '', updated_at = ?5 \
+             WHERE owner = ?1 AND id = ?2 AND status NOT IN {FINAL} AND NOT EXISTS \
+             (SELECT 1 FROM tool_execution WHERE owner = ?1 AND call = ?2 AND status = 'dispatched')"
+        ))?
+        .execute(params![user, call, status.as_str(), code, now.0])?;
+    Ok(if given_up > 0 { GivenUp::Call } else { GivenUp::DispatchOnly })
+}
+
+/// Dispatches whose process is gone become `unknown`, and so do calls of which none is left; runs under way `interrupted`.
+/// Gives how many calls.
 pub(super) fn bury(connection: &Connection, now: UnixMs, dead_before: UnixMs) -> Result<u64, LedgerError> {
     const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= ?2)";
-    connection
+    let dispatches = connection
         .prepare_cached(&format!(
-            "UPDATE tool_execution SET status = 'unknown', ended_at = ?1 WHERE status = 'dispatched' AND call IN \
-             (SELECT id FROM tool_call WHERE status IN ('created', 'dispatched') AND {DEAD})"
+            "UPDATE tool_execution SET status = 'unknown', ended_at = ?1 WHERE status = 'dispatched' AND {DEAD}"
         ))?
         .execute([now.0, dead_before.0])?;
-    let calls = connection
-        .prepare_cached(&format!(
-            "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
-             error_message = 'The server ended before the result came.', updated_at = ?1 \
-             WHERE status IN ('created', 'dispatched') AND {DEAD}"
-        ))?
-        .execute([now.0, dead_before.0])?;
+    let mut calls = 0;
+    if dispatches > 0 {
+        calls = connection
+            .prepare_cached(
+                "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
+                 error_message = 'The server ended before the result came.', updated_at = ?1 \
+                 WHERE status IN ('created', 'dispatched') AND NOT EXISTS (SELECT 1 FROM tool_execution AS sent \
+                 WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id AND sent.status = 'dispatched')",
+            )?
+            .execute([now.0])?;
+    }
     connection
         .prepare_cached(&format!(
             "UPDATE run SET status = 'interrupted', ended_at = ?1 WHERE status = 'running' AND {DEAD}"

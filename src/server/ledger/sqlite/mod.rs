@@ -20,11 +20,11 @@ use crate::ir::{Message, UnixMs};
 use crate::link::thread::{CallStatus, CallView, Prepared, ThreadRow, ThreadView, TurnView};
 
 use super::{
-    Answer, Begun, FINAL, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunEnd, RunStart, SCHEMA,
-    TokenRow, broken, from_json, run_status, steps_from, to_json, with_new_ids,
+    Answer, Begun, Deletion, GivenUp, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunEnd, RunStart,
+    SCHEMA, TokenRow, broken, from_json, run_status, steps_from, to_json, with_new_ids,
 };
-use call::{attempt, bury, call_view, record};
-use thread::{append, messages, prepare, thread_row};
+use call::{attempt, bury, call_view, give_up, record};
+use thread::{append, delete, messages, prepare, thread_row, touch};
 
 /// Jobs that may wait in front of a thread.
 const QUEUE_JOBS: usize = 1024;
@@ -286,14 +286,19 @@ impl Ledger for SqliteLedger {
         })
     }
 
-    fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, bool> {
+    fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, Option<i64>> {
         let jti = jti.to_owned();
         self.run(move |connection| {
             connection.prepare_cached("DELETE FROM used_ticket WHERE expires_at < ?1")?.execute([now.0])?;
-            let used = connection
-                .prepare_cached("INSERT INTO used_ticket (jti, expires_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-                .execute(params![jti, expires_at.0])?;
-            Ok(used > 0)
+            // The moment, unless another's was not before it: the order goes on when all that were used are forgotten.
+            Ok(connection
+                .prepare_cached(
+                    "INSERT INTO used_ticket (jti, expires_at, place) VALUES (?1, ?2, \
+                     max(?3, coalesce((SELECT max(place) FROM used_ticket), 0) + 1)) \
+                     ON CONFLICT DO NOTHING RETURNING place",
+                )?
+                .query_row(params![jti, expires_at.0, now.0], |row| row.get(0))
+                .optional()?)
         })
     }
 
@@ -313,40 +318,40 @@ impl Ledger for SqliteLedger {
             let found = connection
                 .prepare_cached(
                     "UPDATE run SET status = 'running', replica = ?3 \
-                     WHERE id = ?1 AND owner = ?2 AND status = 'prepared' RETURNING turn, thread, device",
+                     WHERE owner = ?1 AND id = ?2 AND status = 'prepared' RETURNING turn, thread, device",
                 )?
-                .query_row([&run, &user, &replica], |row| {
+                .query_row([&user, &run, &replica], |row| {
                     Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
                 })
                 .optional()?;
             let Some((turn_id, thread_id, device_id)) = found else { return Ok(None) };
-            connection
-                .prepare_cached("UPDATE thread SET updated_at = ?2 WHERE id = ?1")?
-                .execute(params![thread_id, now.0])?;
-            let history = messages(connection, &thread_id)?.into_iter().map(|(_, message)| message).collect();
+            touch(connection, &user, &thread_id, now)?;
+            let history = messages(connection, &user, &thread_id)?.into_iter().map(|(_, message)| message).collect();
             Ok(Some(RunStart { ids: Prepared { thread_id, turn_id, run_id: run }, device_id, history }))
         })
     }
 
-    fn append_message<'a>(&'a self, ids: &'a Prepared, message: Message) -> Answer<'a, Message> {
-        let ids = ids.clone();
+    fn append_message<'a>(&'a self, user: &'a str, ids: &'a Prepared, message: Message) -> Answer<'a, Message> {
+        let (user, ids) = (user.to_owned(), ids.clone());
         self.run(move |connection| {
-            let mut taken = connection.prepare_cached("SELECT 1 FROM model_call WHERE thread = ?1 AND id = ?2")?;
-            let message = with_new_ids(message, |id| Ok(taken.exists([ids.thread_id.as_str(), id])?))?;
-            append(connection, &ids.thread_id, &ids.run_id, &message)?;
+            let mut taken =
+                connection.prepare_cached("SELECT 1 FROM model_call WHERE owner = ?1 AND thread = ?2 AND id = ?3")?;
+            let message = with_new_ids(message, |id| Ok(taken.exists([&user, ids.thread_id.as_str(), id])?))?;
+            append(connection, &user, &ids.thread_id, &ids.run_id, &message)?;
             Ok(message)
         })
     }
 
-    fn end_run<'a>(&'a self, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()> {
-        let run = run.to_owned();
+    fn end_run<'a>(&'a self, user: &'a str, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()> {
+        let (user, run) = (user.to_owned(), run.to_owned());
         self.run(move |connection| {
             connection
                 .prepare_cached(
-                    "UPDATE run SET status = ?2, error = ?3, usage = ?4, ended_at = ?5 \
-                     WHERE id = ?1 AND status = 'running'",
+                    "UPDATE run SET status = ?3, error = ?4, usage = ?5, ended_at = ?6 \
+                     WHERE owner = ?1 AND id = ?2 AND status = 'running'",
                 )?
                 .execute(params![
+                    user,
                     run,
                     end.status.as_str(),
                     end.error,
@@ -370,16 +375,16 @@ impl Ledger for SqliteLedger {
         let (user, thread) = (user.to_owned(), thread.to_owned());
         self.read(move |connection| {
             let Some(row) = connection
-                .prepare_cached("SELECT * FROM thread WHERE id = ?1 AND owner = ?2")?
-                .query_row([&thread, &user], thread_row)
+                .prepare_cached("SELECT * FROM thread WHERE owner = ?1 AND id = ?2")?
+                .query_row([&user, &thread], thread_row)
                 .optional()?
             else {
                 return Ok(None);
             };
-            let mut said = messages(connection, &thread)?;
+            let mut said = messages(connection, &user, &thread)?;
             let turns: Vec<TurnView> = connection
-                .prepare_cached("SELECT * FROM run WHERE thread = ?1 ORDER BY place")?
-                .query_and_then([&thread], |row| {
+                .prepare_cached("SELECT * FROM run WHERE owner = ?1 AND thread = ?2 ORDER BY place")?
+                .query_and_then([&user, &thread], |row| {
                     let run_id: String = row.get("id")?;
                     Ok::<_, LedgerError>(TurnView {
                         turn_id: row.get("turn")?,
@@ -393,23 +398,17 @@ impl Ledger for SqliteLedger {
                 })?
                 .collect::<Result<_, _>>()?;
             let tool_calls = connection
-                .prepare_cached("SELECT * FROM tool_call WHERE thread = ?1 ORDER BY created_at, id")?
-                .query_and_then([&thread], |row| call_view(connection, row))?
+                .prepare_cached("SELECT * FROM tool_call WHERE owner = ?1 AND thread = ?2 ORDER BY created_at, id")?
+                .query_and_then([&user, &thread], |row| call_view(connection, row))?
                 .collect::<Result<_, _>>()?;
             let inherited = said.into_iter().map(|(_, message)| message).collect();
             Ok(Some(ThreadView { thread: row, inherited, turns, tool_calls }))
         })
     }
 
-    fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, bool> {
+    fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Deletion> {
         let (user, thread) = (user.to_owned(), thread.to_owned());
-        self.run(move |connection| {
-            let deleted = connection.execute("DELETE FROM thread WHERE id = ?1 AND owner = ?2", [&thread, &user])?;
-            if deleted > 0 {
-                connection.execute("DELETE FROM tool_call WHERE thread = ?1", [&thread])?;
-            }
-            Ok(deleted > 0)
-        })
+        self.run(move |connection| delete(connection, &user, &thread))
     }
 
     fn begin_attempt(&self, new: NewAttempt) -> Answer<'_, Begun> {
@@ -422,35 +421,24 @@ impl Ledger for SqliteLedger {
 
     fn give_up<'a>(
         &'a self,
+        user: &'a str,
         tool_call_id: &'a str,
         execution_id: &'a str,
         status: CallStatus,
         code: &'a str,
         now: UnixMs,
-    ) -> Answer<'a, bool> {
-        let (call, execution, code) = (tool_call_id.to_owned(), execution_id.to_owned(), code.to_owned());
-        self.run(move |connection| {
-            connection
-                .prepare_cached(
-                    "UPDATE tool_execution SET status = ?2, ended_at = ?3 WHERE id = ?1 AND status = 'dispatched'",
-                )?
-                .execute(params![execution, status.as_str(), now.0])?;
-            let given_up = connection
-                .prepare_cached(&format!(
-                    "UPDATE tool_call SET status = ?2, error_code = ?3, error_message = '', updated_at = ?4 \
-                     WHERE id = ?1 AND status NOT IN {FINAL}"
-                ))?
-                .execute(params![call, status.as_str(), code, now.0])?;
-            Ok(given_up > 0)
-        })
+    ) -> Answer<'a, GivenUp> {
+        let (user, call, execution) = (user.to_owned(), tool_call_id.to_owned(), execution_id.to_owned());
+        let code = code.to_owned();
+        self.run(move |connection| give_up(connection, [&user, &call, &execution], status, &code, now))
     }
 
     fn call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<CallView>> {
         let (user, call) = (user.to_owned(), tool_call_id.to_owned());
         self.read(move |connection| {
             connection
-                .prepare_cached("SELECT * FROM tool_call WHERE id = ?1 AND owner = ?2")?
-                .query_and_then([&call, &user], |row| call_view(connection, row))?
+                .prepare_cached("SELECT * FROM tool_call WHERE owner = ?1 AND id = ?2")?
+                .query_and_then([&user, &call], |row| call_view(connection, row))?
                 .next()
                 .transpose()
         })
@@ -460,8 +448,8 @@ impl Ledger for SqliteLedger {
         let (user, call) = (user.to_owned(), tool_call_id.to_owned());
         self.read(move |connection| {
             Ok(connection
-                .prepare_cached("SELECT device FROM tool_call WHERE id = ?1 AND owner = ?2")?
-                .query_row([call, user], |row| row.get(0))
+                .prepare_cached("SELECT device FROM tool_call WHERE owner = ?1 AND id = ?2")?
+                .query_row([user, call], |row| row.get(0))
                 .optional()?)
         })
     }
@@ -520,5 +508,79 @@ mod tests {
         assert!(matches!(failed, Err(LedgerError::NotFound)));
         let names: Vec<String> = ledger.tokens().await.unwrap().into_iter().map(|token| token.name).collect();
         assert_eq!(names, ["ann", "bob"]);
+    }
+
+    #[tokio::test]
+    async fn a_ledger_of_an_earlier_version_keeps_what_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let old = Connection::open(&path).unwrap();
+        for step in &SCHEMA[..2] {
+            old.execute_batch(step).unwrap();
+        }
+        old.pragma_update(None, "user_version", 2).unwrap();
+        let message = to_json(&Message::text(crate::ir::Role::User, "Hello", UnixMs(1))).unwrap();
+        old.execute_batch(&format!(
+            "INSERT INTO thread VALUES ('t', 'ann', 'Hello', NULL, 1, 2);
+             INSERT INTO run (id, turn, thread, place, owner, device, status, replica, created_at)
+                 VALUES ('r', 'u', 't', 1, 'ann', 'd', 'running', 'p', 1);
+             INSERT INTO message VALUES ('t', 1, 'r', '{message}');
+             INSERT INTO model_call VALUES ('t', 'call_1');
+             INSERT INTO tool_call VALUES ('t:call_1', 'ann', 'd', 't', 'r', 'tool', '{{}}', 'h', 'dispatched', NULL, NULL,
+                 NULL, 'p', 1, 1);
+             INSERT INTO tool_execution VALUES ('x', 't:call_1', 1, 'dispatched', 'k', 1, NULL);"
+        ))
+        .unwrap();
+        drop(old);
+        let ledger = SqliteLedger::open(&path).unwrap();
+        let thread = ledger.thread("ann", "t").await.unwrap().unwrap();
+        assert_eq!((thread.thread.title.as_str(), thread.turns[0].messages.len()), ("Hello", 1));
+        assert_eq!((thread.tool_calls[0].executions.len(), ledger.thread("bob", "t").await.unwrap()), (1, None));
+        // The process that waited is gone: its dispatch goes by what was its call's.
+        assert_eq!(ledger.keep_alive("q", UnixMs(5), UnixMs(5)).await.unwrap(), 1);
+        assert_eq!(ledger.call("ann", "t:call_1").await.unwrap().unwrap().status, CallStatus::Unknown);
+        assert_eq!(ledger.delete_thread("bob", "t").await.unwrap(), Deletion::NotFound);
+        assert_eq!(ledger.delete_thread("ann", "t").await.unwrap(), Deletion::Done);
+        assert_eq!(ledger.call("ann", "t:call_1").await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn what_one_of_two_processes_leaves_behind_is_not_the_others() {
+        let ledger = SqliteLedger::open(Path::new(IN_MEMORY)).unwrap();
+        let attempt = |replica: &str| NewAttempt {
+            tool_call_id: "t:c".into(),
+            user: "ann".into(),
+            device_id: "d".into(),
+            thread_id: "t".into(),
+            run_id: "r".into(),
+            tool_name: "tool".into(),
+            arguments: serde_json::json!({}),
+            arguments_hash: "h".into(),
+            execution_id: format!("x-{replica}"),
+            connection_id: "k".into(),
+            replica: replica.into(),
+            now: UnixMs(1),
+        };
+        for replica in ["dead", "alive"] {
+            ledger.begin_attempt(attempt(replica)).await.unwrap();
+        }
+        assert_eq!(ledger.keep_alive("alive", UnixMs(9), UnixMs(5)).await.unwrap(), 0, "somebody waits for it");
+        let call = ledger.call("ann", "t:c").await.unwrap().unwrap();
+        let statuses: Vec<CallStatus> = call.executions.iter().map(|one| one.status).collect();
+        assert_eq!(
+            (call.status, statuses),
+            (CallStatus::Dispatched, vec![CallStatus::Unknown, CallStatus::Dispatched])
+        );
+    }
+
+    #[tokio::test]
+    async fn the_order_of_tickets_goes_on_when_all_are_forgotten_and_when_the_clock_stands() {
+        let ledger = SqliteLedger::open(Path::new(IN_MEMORY)).unwrap();
+        let mut places = Vec::new();
+        for (jti, now) in [("a", 100), ("b", 100), ("c", 90), ("d", 900)] {
+            places.push(ledger.use_ticket(jti, UnixMs(now + 60), UnixMs(now)).await.unwrap().unwrap());
+        }
+        assert_eq!(places, [100, 101, 102, 900]);
+        assert_eq!(ledger.use_ticket("d", UnixMs(960), UnixMs(900)).await.unwrap(), None);
     }
 }

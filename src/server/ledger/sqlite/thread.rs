@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, Row, params};
 
-use crate::ir::Message;
+use crate::ir::{Message, UnixMs};
 use crate::link::thread::{Prepared, ThreadRow};
 
-use super::super::{LedgerError, NewTurn, Place, from_json, title_of, to_json};
+use super::super::{Deletion, LedgerError, NewTurn, Place, from_json, title_of, to_json};
 use super::at;
 
 pub(super) fn thread_row(row: &Row<'_>) -> rusqlite::Result<ThreadRow> {
@@ -19,79 +19,104 @@ pub(super) fn thread_row(row: &Row<'_>) -> rusqlite::Result<ThreadRow> {
 }
 
 /// Writes a message at the end of a thread.
-pub(super) fn append(connection: &Connection, thread: &str, run: &str, message: &Message) -> Result<(), LedgerError> {
+pub(super) fn append(
+    connection: &Connection,
+    user: &str,
+    thread: &str,
+    run: &str,
+    message: &Message,
+) -> Result<(), LedgerError> {
     connection
         .prepare_cached(
-            "INSERT INTO message (thread, place, run, body) \
-             SELECT ?1, coalesce(max(place), 0) + 1, ?2, ?3 FROM message WHERE thread = ?1",
+            "INSERT INTO message (owner, thread, place, run, body) \
+             SELECT ?1, ?2, coalesce(max(place), 0) + 1, ?3, ?4 FROM message WHERE owner = ?1 AND thread = ?2",
         )?
-        .execute(params![thread, run, to_json(message)?])?;
+        .execute(params![user, thread, run, to_json(message)?])?;
     for call in message.calls() {
         connection
-            .prepare_cached("INSERT INTO model_call (thread, id) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-            .execute([thread, call.id.as_str()])?;
+            .prepare_cached("INSERT INTO model_call (owner, thread, id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?
+            .execute([user, thread, call.id.as_str()])?;
     }
     Ok(())
 }
 
 /// What was said in a thread with the run in which it was said, oldest first.
-pub(super) fn messages(connection: &Connection, thread: &str) -> Result<Vec<(String, Message)>, LedgerError> {
+pub(super) fn messages(
+    connection: &Connection,
+    user: &str,
+    thread: &str,
+) -> Result<Vec<(String, Message)>, LedgerError> {
     connection
-        .prepare_cached("SELECT run, body FROM message WHERE thread = ?1 ORDER BY place")?
-        .query_and_then([thread], |row| Ok((row.get(0)?, from_json(&row.get::<_, String>(1)?)?)))?
+        .prepare_cached("SELECT run, body FROM message WHERE owner = ?1 AND thread = ?2 ORDER BY place")?
+        .query_and_then([user, thread], |row| Ok((row.get(0)?, from_json(&row.get::<_, String>(1)?)?)))?
         .collect()
 }
 
-/// The thread that a turn belongs to, made if it is new.
-fn thread_of(connection: &Connection, turn: &NewTurn) -> Result<String, LedgerError> {
-    let is_own = |thread: &str| {
-        connection
-            .prepare_cached("SELECT 1 FROM thread WHERE id = ?1 AND owner = ?2")?
-            .exists([thread, turn.user.as_str()])
-    };
-    if let Some(thread) = &turn.thread
-        && !is_own(thread)?
-    {
-        return Err(LedgerError::NotFound);
-    }
-    let branch = match turn.place()? {
-        Place::Known(thread) => return Ok(thread.to_owned()),
-        Place::New => None,
-        Place::Branch { parent, before } => Some((parent, before)),
-    };
-    let is_new = connection
+/// Whether a thread of this user is there.
+fn is_there(connection: &Connection, user: &str, thread: &str) -> Result<bool, LedgerError> {
+    Ok(connection.prepare_cached("SELECT 1 FROM thread WHERE owner = ?1 AND id = ?2")?.exists([user, thread])?)
+}
+
+/// Makes a thread.
+fn make(connection: &Connection, turn: &NewTurn, thread: &str, parent: Option<&str>) -> Result<(), LedgerError> {
+    let made = connection
         .prepare_cached(
-            "INSERT INTO thread (id, owner, title, parent, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5) \
-             ON CONFLICT DO NOTHING",
+            "INSERT INTO thread (owner, id, title, parent, created_at, updated_at) SELECT ?1, ?2, ?3, ?4, ?5, ?5 \
+             WHERE NOT EXISTS (SELECT 1 FROM deleted_thread WHERE owner = ?1 AND id = ?2) ON CONFLICT DO NOTHING",
         )?
-        .execute(params![turn.new_thread_id, turn.user, title_of(&turn.input.content), turn.thread, turn.now.0])?;
-    if is_new == 0 {
-        return Err(LedgerError::NotFound);
+        .execute(params![turn.user, thread, title_of(&turn.input.content), parent, turn.now.0])?;
+    if made == 0 { Err(LedgerError::IdUsed) } else { Ok(()) }
+}
+
+/// The thread that a turn belongs to, made if it is new.
+fn thread_of<'turn>(connection: &Connection, turn: &'turn NewTurn) -> Result<&'turn str, LedgerError> {
+    match &turn.place {
+        Place::Known(thread) => {
+            if is_there(connection, &turn.user, thread)? {
+                Ok(thread)
+            } else {
+                Err(LedgerError::NotFound)
+            }
+        }
+        Place::Named(thread) => {
+            if !is_there(connection, &turn.user, thread)? {
+                make(connection, turn, thread, None)?;
+            }
+            Ok(thread)
+        }
+        Place::Branch { thread, parent, before_turn } => {
+            if !is_there(connection, &turn.user, parent)? {
+                return Err(LedgerError::NotFound);
+            }
+            make(connection, turn, thread, Some(parent))?;
+            copy_before(connection, [&turn.user, parent, before_turn], thread)?;
+            Ok(thread)
+        }
     }
-    if let Some((parent, before)) = branch {
-        copy_before(connection, parent, before, &turn.new_thread_id)?;
-    }
-    Ok(turn.new_thread_id.clone())
 }
 
 /// Copies what stands before a turn of one thread into another.
-fn copy_before(connection: &Connection, from: &str, turn: &str, to: &str) -> Result<(), LedgerError> {
+fn copy_before(connection: &Connection, [user, from, turn]: [&str; 3], to: &str) -> Result<(), LedgerError> {
     let first: Option<i64> = connection
         .prepare_cached(
-            "SELECT min(message.place) FROM run JOIN message ON message.run = run.id AND message.thread = run.thread \
-             WHERE run.turn = ?1 AND run.thread = ?2",
+            "SELECT min(message.place) FROM run JOIN message ON message.owner = run.owner \
+             AND message.thread = run.thread AND message.run = run.id \
+             WHERE run.turn = ?3 AND run.owner = ?1 AND run.thread = ?2",
         )?
-        .query_row([turn, from], |row| row.get(0))?;
+        .query_row([user, from, turn], |row| row.get(0))?;
     let first = first.ok_or(LedgerError::NotFound)?;
     connection
         .prepare_cached(
-            "INSERT INTO message (thread, place, run, body) \
-             SELECT ?1, place, run, body FROM message WHERE thread = ?2 AND place < ?3",
+            "INSERT INTO message (owner, thread, place, run, body) \
+             SELECT owner, ?3, place, run, body FROM message WHERE owner = ?1 AND thread = ?2 AND place < ?4",
         )?
-        .execute(params![to, from, first])?;
+        .execute(params![user, from, to, first])?;
     connection
-        .prepare_cached("INSERT INTO model_call (thread, id) SELECT ?1, id FROM model_call WHERE thread = ?2")?
-        .execute([to, from])?;
+        .prepare_cached(
+            "INSERT INTO model_call (owner, thread, id) \
+             SELECT owner, ?3, id FROM model_call WHERE owner = ?1 AND thread = ?2",
+        )?
+        .execute([user, from, to])?;
     Ok(())
 }
 
@@ -99,17 +124,40 @@ pub(super) fn prepare(connection: &Connection, turn: &NewTurn) -> Result<Prepare
     let thread_id = thread_of(connection, turn)?;
     let is_new = connection
         .prepare_cached(
-            "INSERT INTO run (id, turn, thread, place, owner, device, status, created_at) \
-             SELECT ?1, ?2, ?3, coalesce(max(place), 0) + 1, ?4, ?5, 'prepared', ?6 FROM run WHERE thread = ?3 \
-             ON CONFLICT DO NOTHING",
+            "INSERT INTO run (owner, id, turn, thread, place, device, status, created_at) \
+             SELECT ?1, ?2, ?3, ?4, coalesce(max(place), 0) + 1, ?5, 'prepared', ?6 FROM run \
+             WHERE owner = ?1 AND thread = ?4 ON CONFLICT DO NOTHING",
         )?
-        .execute(params![turn.run_id, turn.turn_id, thread_id, turn.user, turn.device_id, turn.now.0])?;
+        .execute(params![turn.user, turn.run_id, turn.turn_id, thread_id, turn.device_id, turn.now.0])?;
     if is_new == 0 {
-        return Err(LedgerError::NotFound);
+        return Err(LedgerError::IdUsed);
     }
-    append(connection, &thread_id, &turn.run_id, &turn.input)?;
+    append(connection, &turn.user, thread_id, &turn.run_id, &turn.input)?;
+    touch(connection, &turn.user, thread_id, turn.now)?;
+    Ok(Prepared { thread_id: thread_id.to_owned(), turn_id: turn.turn_id.clone(), run_id: turn.run_id.clone() })
+}
+
+/// Something is said in a thread.
+pub(super) fn touch(connection: &Connection, user: &str, thread: &str, now: UnixMs) -> Result<(), LedgerError> {
     connection
-        .prepare_cached("UPDATE thread SET updated_at = ?2 WHERE id = ?1")?
-        .execute(params![thread_id, turn.now.0])?;
-    Ok(Prepared { thread_id, turn_id: turn.turn_id.clone(), run_id: turn.run_id.clone() })
+        .prepare_cached("UPDATE thread SET updated_at = ?3 WHERE owner = ?1 AND id = ?2")?
+        .execute(params![user, thread, now.0])?;
+    Ok(())
+}
+
+/// Deletes a thread in which nothing is under way, with its calls, and keeps its id.
+pub(super) fn delete(connection: &Connection, user: &str, thread: &str) -> Result<Deletion, LedgerError> {
+    let deleted = connection
+        .prepare_cached(
+            "DELETE FROM thread WHERE owner = ?1 AND id = ?2 AND NOT EXISTS \
+             (SELECT 1 FROM run WHERE owner = ?1 AND thread = ?2 AND status = 'running')",
+        )?
+        .execute([user, thread])?;
+    if deleted == 0 {
+        let is_there = is_there(connection, user, thread)?;
+        return Ok(if is_there { Deletion::UnderWay } else { Deletion::NotFound });
+    }
+    connection.prepare_cached("DELETE FROM tool_call WHERE owner = ?1 AND thread = ?2")?.execute([user, thread])?;
+    connection.prepare_cached("INSERT INTO deleted_thread (owner, id) VALUES (?1, ?2)")?.execute([user, thread])?;
+    Ok(Deletion::Done)
 }
