@@ -1,14 +1,17 @@
 //! The courtesy list: command lines that are refused before anybody is asked, judged on the parsed line.
 //! It saves the person a question; the wall is the kernel, and no verdict here ever allows anything.
 //!
-//! `source` takes a text apart and checks that nothing was dropped; `walk` goes through every simple command in it, in
-//! whatever it is wrapped; `run` judges one and what it runs in its turn; `word` takes quotes off; `courtesy` is the
-//! list itself, by program.
+//! `source` reads a text into what `syntax` holds, or not at all; `walk` goes through every simple command in it, in whatever
+//! it is wrapped; `run` judges one and what it runs in its turn; `word` takes quotes off; `courtesy` is the list itself, by
+//! program. What a judgement may cost is bounded twice: `source` reads every character once, and the walk pays `effort` for
+//! all that it looks at.
 
 mod courtesy;
+mod effort;
 mod places;
 mod run;
 mod source;
+mod syntax;
 mod walk;
 mod word;
 mod wrapper;
@@ -23,14 +26,14 @@ pub enum CommandJudgement {
     },
     /// Parsed; nothing on the list.
     Parsed,
-    /// Could not be taken apart: asked, and no allow rule applies.
+    /// Could not be taken apart, or is too long or too tangled to be: asked, and no allow rule applies.
     Unparsed,
 }
 
 /// Takes a command line apart (quotes, `;`, `&&`, `|`, `$( )`, newlines) and judges every simple command in it.
 pub fn judge_command(command: &str) -> CommandJudgement {
     let mut walk = walk::Walk::default();
-    walk.script(command);
+    let _stage = walk.script(command);
     match walk.finish() {
         walk::Outcome::Denied(what) => CommandJudgement::Denied {
             reason: format!("This command is never run here: {what}. Do it another way, or ask the person to do it."),

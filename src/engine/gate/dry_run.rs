@@ -1,6 +1,7 @@
 //! "Would have allowed 4 of the last 9 calls": each offered rule tried on what the session really did.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,6 +14,7 @@ use crate::port::RuleOffer;
 
 use super::super::shared::Shared;
 use super::Caller;
+use super::examine::blocking;
 
 /// How many calls are looked back at.
 const LOOK_BACK: usize = 20;
@@ -24,8 +26,13 @@ impl History {
     /// The calls before this one.
     pub(super) async fn read(caller: &Caller, call: &CallId, facts: &CallFacts) -> Result<Self, Failure> {
         let recent = caller.shared.store.recent_calls(caller.transcript.id(), LOOK_BACK + 1).await?;
-        let before = recent.iter().filter(|record| record.call.id != *call).take(LOOK_BACK);
-        Ok(Self(before.filter_map(|record| facts_of(&caller.shared, record, facts)).collect()))
+        let (shared, call, facts) = (Arc::clone(&caller.shared), call.clone(), facts.clone());
+        // Each command line of them is judged anew.
+        blocking(move || {
+            let before = recent.iter().filter(|record| record.call.id != call).take(LOOK_BACK);
+            Self(before.filter_map(|record| facts_of(&shared, record, &facts)).collect())
+        })
+        .await
     }
 
     /// How many of them a rule of this kind would have decided, and of how many.

@@ -49,7 +49,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let lifted = shared.store.lifted(&session.id).await.map_err(Failure::from)?;
     let places = judge_text(caller, &request, &folders, &lifted)?;
     let confinement = confinement(caller, tool.access()).await;
-    let command = judge_line(caller, &request, &confinement, &settings)?;
+    let command = judge_line(caller, &request, &confinement, &settings).await?;
 
     let opened = blocking({
         let request = request.clone();
@@ -296,15 +296,15 @@ fn check_folders(roots: &[Root], confinement: &Confinement, surroundings: &Surro
     }
 }
 
-/// Step 4 for commands.
-fn judge_line(
+/// Step 4 for commands. The longest line takes a while, so it is judged off the engine's own threads.
+async fn judge_line(
     caller: &Caller,
     request: &ToolRequest,
     confinement: &Confinement,
     settings: &Settings,
 ) -> Result<Option<CommandJudgement>, Failure> {
-    let Some(line) = &request.command else { return Ok(None) };
-    let judgement = judge_command(line);
+    let Some(line) = request.command.clone() else { return Ok(None) };
+    let judgement = blocking(move || judge_command(&line)).await?;
     if let CommandJudgement::Denied { reason } = &judgement {
         return Err(Failure::new(Code::CommandDenied, reason.clone()));
     }

@@ -1,6 +1,7 @@
 //! Places on a command line: what a target such as `/`, `~/*` or `/dev/sda` is.
 
-use super::word::{HOME, STAR, UNKNOWN};
+use super::syntax::UNKNOWN;
+use super::word::{HOME, STAR};
 
 const SYSTEM_FOLDERS: &[&str] = &[
     "bin",

@@ -1,8 +1,10 @@
 //! What one command does, and what it runs in its turn.
 
+use std::rc::Rc;
+
 use super::courtesy::{code_refusal, code_runs_commands, finds_everything_vital, refusal};
+use super::syntax::UNKNOWN;
 use super::walk::{PIPED_DOWNLOAD, REVERSE_SHELL, Stage, Walk, script_of};
-use super::word::UNKNOWN;
 use super::wrapper::{Inside, inside, is_shell};
 
 const DOWNLOADERS: &[&str] = &[
@@ -30,11 +32,14 @@ impl Walk {
     /// Judges a command and whatever it runs.
     pub(super) fn run(&mut self, words: &[String], substituted: &Stage, wrappers_left: usize) -> Stage {
         let Some((name, arguments)) = words.split_first() else { return Stage::default() };
-        let program = program_name(name);
-        if self.denied.is_some() || wrappers_left == 0 {
+        // Each word is looked at, and may be joined to the folder.
+        let folder_bytes = self.folder.as_ref().map_or(0, String::len);
+        let is_affordable = words.iter().all(|word| self.effort.pay(word.len() + folder_bytes + 1));
+        if self.denied.is_some() || wrappers_left == 0 || !is_affordable {
             self.is_unparsed = true;
             return Stage::default();
         }
+        let program = program_name(name);
         if let Some(what) = refusal(&program, arguments, self.folder.as_deref()) {
             self.deny(what);
         }
@@ -44,7 +49,7 @@ impl Walk {
                 || (program == "openssl" && arguments.first().is_some_and(|verb| verb == "s_client")),
             is_shell: is_shell(&program),
             is_self: self.functions.iter().any(|function| function == name),
-            prints: printed(&program, arguments, self.input.prints.as_deref()),
+            prints: printed(&program, arguments, self.input.prints.as_ref()),
         };
         match inside(&program, arguments) {
             Inside::Nothing => {
@@ -80,7 +85,7 @@ impl Walk {
                 if substituted.downloads {
                     self.deny(PIPED_DOWNLOAD);
                 }
-                stage.merge(self.script_stage(&text));
+                stage.merge(self.script(&text));
             }
             Inside::Input => self.run_input(&stage),
             Inside::Code(code) => {
@@ -103,7 +108,7 @@ impl Walk {
         }
         if let Some(text) = self.input.prints.take() {
             if stage.is_shell {
-                let _piped = self.script_stage(&text);
+                let _piped = self.script(&text);
             } else {
                 self.code(&text);
             }
@@ -113,19 +118,20 @@ impl Walk {
     /// Code of another language: its words, and the command lines that it holds as texts. It is never "unparsed":
     /// nobody said that it would be taken apart.
     fn code(&mut self, code: &str) {
+        if !self.effort.pay(code.len()) {
+            return;
+        }
         if let Some(what) = code_refusal(code) {
             self.deny(what);
         }
         if !code_runs_commands(code) {
             return;
         }
-        let was_unparsed = self.is_unparsed;
         for quote in ['\'', '"', '`'] {
             for text in code.split(quote).skip(1).step_by(2) {
-                self.script(text);
+                self.possible_script(text);
             }
         }
-        self.is_unparsed = was_unparsed;
     }
 }
 
@@ -135,7 +141,7 @@ fn program_name(word: &str) -> String {
 }
 
 /// What a command prints, where its text shows it.
-fn printed(program: &str, arguments: &[String], input: Option<&str>) -> Option<String> {
+fn printed(program: &str, arguments: &[String], input: Option<&Rc<str>>) -> Option<Rc<str>> {
     match program {
         "echo" | "printf" => {
             let words: Vec<String> = arguments
@@ -143,9 +149,9 @@ fn printed(program: &str, arguments: &[String], input: Option<&str>) -> Option<S
                 .skip_while(|word| matches!(word.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en" | "--"))
                 .cloned()
                 .collect();
-            Some(script_of(&words).replace("\\n", "\n"))
+            Some(script_of(&words).replace("\\n", "\n").into())
         }
-        "cat" | "tee" if arguments.iter().all(|word| program == "tee" || word == "-") => input.map(str::to_owned),
+        "cat" | "tee" if arguments.iter().all(|word| program == "tee" || word == "-") => input.cloned(),
         _ => None,
     }
 }

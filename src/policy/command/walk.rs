@@ -1,20 +1,14 @@
 //! Goes through every simple command of a program, in lists, pipelines, subshells, substitutions, functions, texts for
 //! `sh -c` and `eval`, and behind wrappers, and asks the list about each.
 
-use brush_parser::ast::{
-    AndOr, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
-    ExtendedTestExpr, FunctionDefinition, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, Pipeline, RedirectList,
-    SeparatorOperator, SimpleCommand, Word,
-};
+use std::rc::Rc;
 
+use super::effort::Effort;
 use super::places::{is_device, is_shell_socket};
-use super::source;
-use super::word::{Scanned, UNKNOWN, Variables, commands_in, scan, to_script};
+use super::source::{self, DEPTH_MAX};
+use super::syntax::{Command, Compound, List, Pipeline, Redirect, Simple, UNKNOWN, Word};
+use super::word::{Variables, scan, to_script};
 
-/// Texts inside texts: `sh -c "sh -c '…'"`.
-const SCRIPTS_NESTED_MAX: usize = 8;
-/// Texts that are taken apart for one command line.
-const SCRIPTS_MAX: usize = 200;
 /// Bytes of a variable's value that is followed.
 const VALUE_BYTES_MAX: usize = 2048;
 /// Wrappers around one command.
@@ -43,7 +37,7 @@ pub(super) struct Stage {
     /// Is the function whose body is being walked.
     pub(super) is_self: bool,
     /// What it prints, where the text alone shows that.
-    pub(super) prints: Option<String>,
+    pub(super) prints: Option<Rc<str>>,
 }
 
 impl Stage {
@@ -61,8 +55,9 @@ impl Stage {
 pub(super) struct Walk {
     pub(super) denied: Option<&'static str>,
     pub(super) is_unparsed: bool,
-    nested: usize,
-    scripts: usize,
+    pub(super) effort: Effort,
+    /// Lists inside each other, through texts inside texts.
+    depth: usize,
     variables: Variables,
     /// Where `cd` went.
     pub(super) folder: Option<String>,
@@ -77,51 +72,51 @@ impl Walk {
     pub(super) fn finish(self) -> Outcome {
         match self.denied {
             Some(what) => Outcome::Denied(what),
-            None if self.is_unparsed => Outcome::Unparsed,
+            None if self.is_unparsed || self.effort.is_spent() => Outcome::Unparsed,
             None => Outcome::Parsed,
         }
-    }
-
-    /// Walks a text.
-    pub(super) fn script(&mut self, text: &str) {
-        let _whole = self.script_stage(text);
     }
 
     pub(super) fn deny(&mut self, what: &'static str) {
         self.denied.get_or_insert(what);
     }
 
-    pub(super) fn script_stage(&mut self, text: &str) -> Stage {
-        self.scripts += 1;
-        if self.nested >= SCRIPTS_NESTED_MAX || self.scripts > SCRIPTS_MAX {
-            self.is_unparsed = true;
-            return Stage::default();
+    /// Walks a text.
+    pub(super) fn script(&mut self, text: &str) -> Stage {
+        if self.effort.pay(text.len() + 1)
+            && let Some(program) = source::parse(text, self.depth)
+        {
+            return self.list(&program);
         }
-        let Some(program) = source::parse(text) else {
-            self.is_unparsed = true;
-            return Stage::default();
-        };
-        self.nested += 1;
-        let mut whole = Stage::default();
-        for list in &program.complete_commands {
-            whole.merge(self.list(list));
-        }
-        self.nested -= 1;
-        whole
+        self.is_unparsed = true;
+        Stage::default()
     }
 
-    fn list(&mut self, list: &CompoundList) -> Stage {
+    /// Walks a text that may be something else: what it does counts, that it is not understood does not.
+    pub(super) fn possible_script(&mut self, text: &str) {
+        let was_unparsed = self.is_unparsed;
+        let _stage = self.script(text);
+        self.is_unparsed = was_unparsed;
+    }
+
+    fn list(&mut self, list: &List) -> Stage {
         let mut whole = Stage::default();
+        if self.depth >= DEPTH_MAX {
+            self.is_unparsed = true;
+            return whole;
+        }
+        self.depth += 1;
         for item in &list.0 {
-            let mut stage = self.pipeline(&item.0.first);
-            for AndOr::And(pipeline) | AndOr::Or(pipeline) in &item.0.additional {
+            let mut stage = Stage::default();
+            for pipeline in &item.pipelines {
                 stage.merge(self.pipeline(pipeline));
             }
-            if stage.is_self && matches!(item.1, SeparatorOperator::Async) {
+            if stage.is_self && item.is_async {
                 self.deny(FORK_BOMB);
             }
             whole.merge(stage);
         }
+        self.depth -= 1;
         whole
     }
 
@@ -129,7 +124,7 @@ impl Walk {
         let outer = self.input.clone();
         let mut whole = Stage::default();
         let mut selves = 0;
-        for command in &pipeline.seq {
+        for command in &pipeline.0 {
             let stage = self.command(command);
             selves += usize::from(stage.is_self);
             whole.merge(stage);
@@ -139,7 +134,7 @@ impl Walk {
         if selves > 1 {
             self.deny(FORK_BOMB);
         }
-        if pipeline.seq.len() > 1 && whole.is_shell && whole.connects {
+        if pipeline.0.len() > 1 && whole.is_shell && whole.connects {
             self.deny(REVERSE_SHELL);
         }
         whole
@@ -148,120 +143,87 @@ impl Walk {
     fn command(&mut self, command: &Command) -> Stage {
         match command {
             Command::Simple(simple) => self.simple(simple),
-            Command::Compound(compound, redirects) => {
-                self.redirects(redirects.as_ref());
-                self.compound(compound)
+            Command::Compound { body, redirects } => {
+                self.redirects(redirects);
+                self.compound(body)
             }
-            Command::Function(function) => {
-                self.function(function);
+            Command::Function { name, body, redirects } => {
+                self.functions.push(name.clone());
+                self.redirects(redirects);
+                // A body is walked where it stands: what it does counts whether it is called or not.
+                let _body = self.compound(body);
+                self.functions.pop();
                 Stage::default()
             }
-            Command::ExtendedTest(test, redirects) => {
-                self.redirects(redirects.as_ref());
-                self.test(&test.expr)
-            }
         }
     }
 
-    fn compound(&mut self, compound: &CompoundCommand) -> Stage {
+    fn compound(&mut self, compound: &Compound) -> Stage {
         let mut whole = Stage::default();
         match compound {
-            CompoundCommand::Arithmetic(arithmetic) => whole.merge(self.expanded(&arithmetic.expr.value)),
-            CompoundCommand::ArithmeticForClause(clause) => {
-                for part in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
-                    whole.merge(self.expanded(&part.value));
-                }
-                whole.merge(self.list(&clause.body.list));
-            }
-            CompoundCommand::BraceGroup(group) => whole.merge(self.list(&group.list)),
-            CompoundCommand::Subshell(subshell) => {
-                let folder = self.folder.clone();
-                whole.merge(self.list(&subshell.list));
-                self.folder = folder;
-            }
-            CompoundCommand::ForClause(clause) => {
-                let mut values = Vec::new();
-                for word in clause.values.iter().flatten() {
-                    let (fields, stage) = self.word(word);
-                    values.extend(fields);
+            Compound::Subshell(list) => whole.merge(self.subshell(list)),
+            Compound::For { name, values, body } => {
+                let mut fields = Vec::new();
+                for word in values {
+                    let (values, stage) = self.word(word);
+                    fields.extend(values);
                     whole.merge(stage);
                 }
-                self.remember(&clause.variable_name, values.join(" "));
-                whole.merge(self.list(&clause.body.list));
+                self.remember(name, fields.join(" "));
+                whole.merge(self.list(body));
             }
-            CompoundCommand::CaseClause(clause) => {
-                whole.merge(self.word(&clause.value).1);
-                for item in &clause.cases {
-                    for pattern in &item.patterns {
-                        whole.merge(self.word(pattern).1);
-                    }
-                    if let Some(list) = &item.cmd {
-                        whole.merge(self.list(list));
-                    }
+            Compound::Arithmetic(expression) => {
+                whole.merge(self.substitutions(&expression.commands));
+                self.possible_script(&to_script(&expression.raw));
+            }
+            Compound::Parts { words, lists } => {
+                for word in words {
+                    whole.merge(self.substitutions(&word.commands));
+                }
+                for list in lists {
+                    whole.merge(self.list(list));
                 }
             }
-            CompoundCommand::IfClause(clause) => {
-                whole.merge(self.list(&clause.condition));
-                whole.merge(self.list(&clause.then));
-                for branch in clause.elses.iter().flatten() {
-                    if let Some(condition) = &branch.condition {
-                        whole.merge(self.list(condition));
-                    }
-                    whole.merge(self.list(&branch.body));
-                }
-            }
-            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-                whole.merge(self.list(&clause.0));
-                whole.merge(self.list(&clause.1.list));
-            }
-            CompoundCommand::Coprocess(coprocess) => whole.merge(self.command(&coprocess.body)),
         }
         whole
     }
 
-    fn function(&mut self, function: &FunctionDefinition) {
-        self.functions.push(function.fname.value.clone());
-        self.redirects(function.body.1.as_ref());
-        // A body is walked where it stands: what it does counts whether it is called or not.
-        let _body = self.compound(&function.body.0);
-        self.functions.pop();
-    }
-
-    fn test(&mut self, expression: &ExtendedTestExpr) -> Stage {
-        let mut whole = Stage::default();
-        match expression {
-            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
-                whole.merge(self.test(left));
-                whole.merge(self.test(right));
-            }
-            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => whole.merge(self.test(inner)),
-            ExtendedTestExpr::UnaryTest(_, word) => whole.merge(self.word(word).1),
-            ExtendedTestExpr::BinaryTest(_, left, right) => {
-                whole.merge(self.word(left).1);
-                whole.merge(self.word(right).1);
-            }
-        }
-        whole
+    fn subshell(&mut self, list: &List) -> Stage {
+        let folder = self.folder.clone();
+        let stage = self.list(list);
+        self.folder = folder;
+        stage
     }
 
     /// The fields of a word, and what the commands inside it are.
     fn word(&mut self, word: &Word) -> (Vec<String>, Stage) {
-        let Scanned { fields, commands } = scan(&word.value, &self.variables);
-        (fields, self.substitutions(&commands))
+        let fields = scan(&word.raw, &self.variables, &mut self.effort);
+        (fields, self.substitutions(&word.commands))
     }
 
-    /// The commands in a text that is expanded but no word.
-    fn expanded(&mut self, text: &str) -> Stage {
-        self.substitutions(&commands_in(text))
-    }
-
-    fn substitutions(&mut self, commands: &[String]) -> Stage {
+    fn substitutions(&mut self, commands: &[List]) -> Stage {
         let mut whole = Stage::default();
-        for command in commands {
-            whole.merge(self.script_stage(command));
+        for list in commands {
+            whole.merge(self.subshell(list));
         }
         whole.prints = None;
         whole
+    }
+
+    /// Remembers what an assignment sets, as far as the text shows it, and tells what is inside it.
+    fn assign(&mut self, word: &Word) -> Stage {
+        if let Some(assignment) = word.assignment()
+            && !assignment.is_element
+        {
+            let mut value = scan(assignment.value, &self.variables, &mut self.effort).join(" ");
+            if assignment.appends
+                && let Some(before) = self.variables.get(assignment.name)
+            {
+                value.insert_str(0, before);
+            }
+            self.remember(assignment.name, value);
+        }
+        self.substitutions(&word.commands)
     }
 
     fn remember(&mut self, name: &str, value: String) {
@@ -272,42 +234,25 @@ impl Walk {
         }
     }
 
-    fn redirects(&mut self, redirects: Option<&RedirectList>) {
-        for redirect in redirects.iter().flat_map(|list| &list.0) {
+    fn redirects(&mut self, redirects: &[Redirect]) {
+        for redirect in redirects {
             let _given = self.redirect(redirect);
         }
     }
 
     /// What a redirection gives a command to read, and what is inside it.
-    fn redirect(&mut self, redirect: &IoRedirect) -> (Option<String>, Stage) {
+    fn redirect(&mut self, redirect: &Redirect) -> (Option<Rc<str>>, Stage) {
         match redirect {
-            IoRedirect::File(_, kind, target) => {
-                let writes = match kind {
-                    IoFileRedirectKind::Write
-                    | IoFileRedirectKind::Append
-                    | IoFileRedirectKind::ReadAndWrite
-                    | IoFileRedirectKind::Clobber
-                    | IoFileRedirectKind::DuplicateOutput => true,
-                    IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput => false,
-                };
-                match target {
-                    IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
-                        (None, self.redirect_target(word, writes))
-                    }
-                    IoFileRedirectTarget::ProcessSubstitution(_, subshell) => (None, self.list(&subshell.list)),
-                    IoFileRedirectTarget::Fd(_) => (None, Stage::default()),
-                }
-            }
-            IoRedirect::OutputAndError(word, _) => (None, self.redirect_target(word, true)),
-            IoRedirect::HereDocument(_, document) => {
-                let inside =
-                    if document.requires_expansion { self.expanded(&document.doc.value) } else { Stage::default() };
-                (Some(document.doc.value.clone()), inside)
-            }
-            IoRedirect::HereString(_, word) => {
+            Redirect::Reads(target) => (None, self.redirect_target(target, false)),
+            Redirect::Writes(target) | Redirect::WritesBoth(target) => (None, self.redirect_target(target, true)),
+            Redirect::HereString(word) => {
                 let (fields, stage) = self.word(word);
-                (Some(script_of(&fields)), stage)
+                (Some(script_of(&fields).into()), stage)
             }
+            Redirect::HereDocument(document) => match document.get() {
+                Some(document) => (Some(document.text.as_str().into()), self.substitutions(&document.commands)),
+                None => (None, Stage::default()),
+            },
         }
     }
 
@@ -324,22 +269,24 @@ impl Walk {
         stage
     }
 
-    fn simple(&mut self, simple: &SimpleCommand) -> Stage {
+    fn simple(&mut self, simple: &Simple) -> Stage {
         let mut line = Line::default();
-        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
-            self.item(item, &mut line, AssignmentMeans::Variable);
+        for word in &simple.assignments {
+            line.inside.merge(self.assign(word));
         }
-        if let Some(word) = &simple.word_or_name {
+        for word in &simple.words {
             let (fields, stage) = self.word(word);
-            line.add(fields, stage);
+            if line.words.first().is_some_and(|name| is_declaration(name)) {
+                let _inside = self.assign(word);
+            }
+            line.words.extend(fields);
+            line.inside.merge(stage);
         }
-        let means = if line.words.first().is_some_and(|name| is_declaration(name)) {
-            AssignmentMeans::Both
-        } else {
-            AssignmentMeans::Word
-        };
-        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
-            self.item(item, &mut line, means);
+        for redirect in &simple.redirects {
+            let (input, stage) = self.redirect(redirect);
+            line.reads_inside |= stage.downloads;
+            line.input = input.or(line.input.take());
+            line.inside.merge(stage);
         }
         // What a command substitution downloaded and the line then runs by name.
         if line.inside.downloads && line.words.first().is_some_and(|name| name.starts_with(UNKNOWN)) {
@@ -355,39 +302,6 @@ impl Walk {
         self.input = outer;
         stage
     }
-
-    fn item(&mut self, item: &CommandPrefixOrSuffixItem, line: &mut Line, assignment: AssignmentMeans) {
-        match item {
-            CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
-                let (input, stage) = self.redirect(redirect);
-                line.reads_inside |= stage.downloads;
-                line.input = input.or(line.input.take());
-                line.inside.merge(stage);
-            }
-            CommandPrefixOrSuffixItem::Word(word) => {
-                let (fields, stage) = self.word(word);
-                line.add(fields, stage);
-            }
-            CommandPrefixOrSuffixItem::AssignmentWord(parsed, word) => {
-                if matches!(assignment, AssignmentMeans::Variable | AssignmentMeans::Both)
-                    && let AssignmentName::VariableName(name) = &parsed.name
-                    && let AssignmentValue::Scalar(value) = &parsed.value
-                {
-                    let (fields, _) = self.word(value);
-                    self.remember(name, fields.join(" "));
-                }
-                let (fields, stage) = self.word(word);
-                match assignment {
-                    AssignmentMeans::Variable => line.inside.merge(stage),
-                    AssignmentMeans::Word | AssignmentMeans::Both => line.add(fields, stage),
-                }
-            }
-            CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-                let stage = self.list(&subshell.list);
-                line.add(vec![UNKNOWN.to_string()], stage);
-            }
-        }
-    }
 }
 
 /// A simple command while it is put together.
@@ -397,24 +311,9 @@ struct Line {
     /// What the substitutions in it are.
     inside: Stage,
     /// The text that it reads, from a here-document or here-string.
-    input: Option<String>,
+    input: Option<Rc<str>>,
     /// Whether it reads what a substitution gives: `sh < <(curl …)`.
     reads_inside: bool,
-}
-
-impl Line {
-    fn add(&mut self, fields: Vec<String>, stage: Stage) {
-        self.words.extend(fields);
-        self.inside.merge(stage);
-    }
-}
-
-/// What `a=b` is: an assignment before a command's name, a word like any other after it, both after `export`.
-#[derive(Clone, Copy)]
-enum AssignmentMeans {
-    Variable,
-    Word,
-    Both,
 }
 
 fn is_declaration(name: &str) -> bool {
