@@ -25,7 +25,8 @@ impl AppState {
             }
             Event::SessionChanged(session) => self.session_changed(*session),
             Event::SessionDeleted(session) => self.session_deleted(&session, now),
-            Event::Exported { path, .. } | Event::AuditExported { path } => {
+            Event::SessionsDeleted(sessions) => self.sessions_deleted(sessions, now),
+            Event::FileWritten { path } => {
                 let path = path.display().to_string();
                 self.toasts.say(Tone::Good, "notice-exported", vec![("path", path)], now);
                 Reaction::none()

@@ -41,6 +41,11 @@ pub enum Intent {
     ConfirmDeletion,
     CancelDeletion,
     RestoreSession(SessionId),
+    /// Asks first.
+    DeleteAllSessions,
+    ConfirmDeletionOfAll,
+    CancelDeletionOfAll,
+    RestoreSessions(Vec<SessionId>),
     /// A new session that lives on this server.
     BeginThread(String),
     /// Asks a server for its list anew.
@@ -320,9 +325,13 @@ pub enum PathPurpose {
     SensitiveFile,
     /// The file that a session is written to.
     Export(SessionId),
+    /// The file that all sessions of this computer are written to.
+    ExportAll,
+    /// The file that the database is copied to.
+    Backup,
     /// The file that the shown lines of the audit are written to.
     AuditExport,
-    /// The file that a session is read from.
+    /// The file that sessions are read from.
     Import,
     /// The folder that a server may look into.
     Workspace,

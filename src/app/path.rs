@@ -36,6 +36,8 @@ impl AppState {
                 format!("{}.json", file_name_of(title.unwrap_or_default()))
             }
             PathPurpose::AuditExport => "audit.csv".to_owned(),
+            PathPurpose::ExportAll => "nod-chats.json".to_owned(),
+            PathPurpose::Backup => "nod-backup.db".to_owned(),
             PathPurpose::SessionFolder
             | PathPurpose::DefaultFolder
             | PathPurpose::DataFolder
@@ -119,6 +121,8 @@ impl AppState {
                 let filter = self.audit.as_ref().map(|view| view.filter.clone()).unwrap_or_default();
                 Command::ExportAudit { filter, path }.into()
             }
+            PathPurpose::ExportAll => Command::ExportAllSessions { path }.into(),
+            PathPurpose::Backup => Command::BackUp { path }.into(),
             PathPurpose::Import => {
                 self.awaited_sessions += 1;
                 Command::ImportSession { path }.into()

@@ -32,6 +32,19 @@ impl AppState {
             Intent::ListThreads(url) => Command::ListThreads { url }.into(),
             Intent::ToggleThreads(url) => self.toggle_threads(&url),
             Intent::RestoreSession(session) => Command::RestoreSession(session).into(),
+            Intent::DeleteAllSessions => {
+                self.asks_to_delete_all = true;
+                Reaction::none()
+            }
+            Intent::ConfirmDeletionOfAll => {
+                self.asks_to_delete_all = false;
+                Command::DeleteAllSessions.into()
+            }
+            Intent::CancelDeletionOfAll => {
+                self.asks_to_delete_all = false;
+                Reaction::none()
+            }
+            Intent::RestoreSessions(sessions) => Command::RestoreSessions(sessions).into(),
 
             Intent::Send => {
                 self.confirms.stop_typing();

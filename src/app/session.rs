@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 
 use crate::ir::{MessageId, Session, SessionId, UnixMs};
-use crate::port::{Command, PresetInfo, Settings};
+use crate::port::{Command, PresetInfo, Settings, StartsWith};
 
 use super::Phase;
 use super::composer::Composer;
@@ -62,6 +62,9 @@ impl AppState {
         let is_known = |id: &SessionId| id.is_on_server() || self.sessions.iter().any(|session| session.id == *id);
         if self.selected.as_ref().is_some_and(is_known) {
             return Reaction::none();
+        }
+        if self.settings.general.starts_with == StartsWith::NewChat && self.awaited_sessions == 0 {
+            return self.new_chat(now);
         }
         let newest = self.sessions.iter().max_by_key(|session| session.updated_at).map(|session| session.id.clone());
         match newest {
@@ -197,6 +200,23 @@ impl AppState {
             Some(next) => self.select(&next, now),
             None => self.new_chat(now),
         }
+    }
+
+    pub(super) fn sessions_deleted(&mut self, sessions: Vec<SessionId>, now: UnixMs) -> Reaction {
+        self.sessions.retain(|other| !sessions.contains(&other.id));
+        for session in &sessions {
+            self.confirms.forget_session(session, now);
+        }
+        let count = vec![("count", sessions.len().to_string())];
+        let is_shown = self.selected.as_ref().is_some_and(|selected| sessions.contains(selected));
+        let undo = ToastAction { key: "notice-undo", intent: Intent::RestoreSessions(sessions) };
+        self.toasts.say_with(Tone::Info, "notice-sessions-deleted", count, Some(undo), now);
+        if !is_shown {
+            return Reaction::none();
+        }
+        self.view = None;
+        self.selected = None;
+        self.new_chat(now)
     }
 
     pub(super) fn rename(session: SessionId, title: &str) -> Reaction {

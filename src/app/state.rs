@@ -71,6 +71,8 @@ pub struct AppState {
     pub links: super::link::Links,
     /// Sessions that live on servers.
     pub threads: super::thread::Threads,
+    /// Whether the person is asked about the deletion of all sessions of this computer.
+    pub asks_to_delete_all: bool,
     pub closing: Closing,
     /// What the local time is ahead of UTC, in milliseconds.
     pub utc_offset_ms: i64,

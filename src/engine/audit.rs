@@ -135,7 +135,7 @@ pub(super) async fn export(shared: &Shared, filter: AuditFilter, path: PathBuf) 
         after = last.seq;
     }
     file.flush().map_err(|error| fail(error.to_string()))?;
-    shared.publish(Event::AuditExported { path }).await;
+    shared.publish(Event::FileWritten { path }).await;
     Ok(())
 }
 

@@ -136,7 +136,14 @@ impl Dispatcher {
                 self.stop(&id);
                 session::delete(&shared, &id).await
             }
-            Command::RestoreSession(id) => session::restore(&shared, &id).await,
+            Command::RestoreSession(id) => session::restore(&shared, &[id]).await,
+            Command::DeleteAllSessions => {
+                for session in shared.store.list_sessions().await? {
+                    self.stop(&session.id);
+                }
+                session::delete_all(&shared).await
+            }
+            Command::RestoreSessions(ids) => session::restore(&shared, &ids).await,
             Command::ForkSession { session, at } => {
                 let id = session::fork(&shared, &session, &at).await?;
                 self.transcript(&id).open().await
@@ -145,10 +152,22 @@ impl Dispatcher {
                 self.errand(async move { export::export(&shared, session, path).await });
                 Ok(())
             }
-            Command::ImportSession { path } => {
-                let id = export::import(&shared, path).await?;
-                self.transcript(&id).open().await
+            Command::ExportAllSessions { path } => {
+                self.errand(async move { export::export_all(&shared, path).await });
+                Ok(())
             }
+            Command::BackUp { path } => {
+                self.errand(async move { export::back_up(&shared, path).await });
+                Ok(())
+            }
+            Command::ImportSession { path } => match export::import(&shared, path).await?.as_slice() {
+                [one] => self.transcript(one).open().await,
+                [] => Ok(()),
+                [first, ..] => {
+                    session::list(&shared).await?;
+                    self.transcript(first).open().await
+                }
+            },
             Command::SetModel { session, provider, model } => {
                 setting::adopt_model(&shared, &provider, &model).await?;
                 self.change(&session, |session| (session.provider, session.model) = (provider, model)).await

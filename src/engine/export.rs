@@ -1,8 +1,9 @@
 //! A session as a file: JSON whose messages and calls can be read back without loss, or Markdown for people.
 //!
-//! A file may come from anybody, so what it says that a session may do does not hold: see [`harmless`].
+//! A file may come from anybody, so what it says that a session may do does not hold: see [`make_harmless`].
 
 use std::fmt::Write as _;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::ir::{Image, MessageId, MessageRecord, Role, Session, SessionId};
@@ -19,40 +20,121 @@ const LONGEST: u64 = 1 << 30;
 /// Characters of an address that is kept as words.
 const LONGEST_ADDRESS: usize = 2_000;
 
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Markdown,
+}
+
+impl Format {
+    fn of_path(path: &Path) -> Self {
+        let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+        if is_markdown { Self::Markdown } else { Self::Json }
+    }
+
+    fn text(self, export: &SessionExport) -> std::io::Result<String> {
+        Ok(match self {
+            Self::Json => serde_json::to_string_pretty(export)?,
+            Self::Markdown => markdown(export),
+        })
+    }
+
+    /// What stands before, between and after several sessions.
+    fn around(self) -> [&'static str; 3] {
+        match self {
+            Self::Json => ["[\n", ",\n", "\n]\n"],
+            Self::Markdown => ["", "\n---\n\n", ""],
+        }
+    }
+}
+
 /// Writes a session where the person wants it, by the path's extension.
 pub(super) async fn export(shared: &Shared, session: SessionId, path: PathBuf) -> Result<(), Fault> {
     let export = shared.store.export(&session).await?;
     let to = path.clone();
-    let written = tokio::task::spawn_blocking(move || write(&export, &to)).await;
-    match written {
-        Ok(Ok(())) => {
-            shared.publish(Event::Exported { session, path }).await;
-            Ok(())
-        }
-        Ok(Err(error)) => Err(file_fault("fault-export", &path, &error.to_string())),
-        Err(broken) => Err(file_fault("fault-export", &path, &broken.to_string())),
+    // The person chose this very path in a dialog or on the command line.
+    in_files("fault-export", &path, move || std::fs::write(&to, Format::of_path(&to).text(&export)?)).await?;
+    shared.publish(Event::FileWritten { path }).await;
+    Ok(())
+}
+
+/// Writes all sessions of this computer into one file, the newest first, never more than one in memory.
+pub(super) async fn export_all(shared: &Shared, path: PathBuf) -> Result<(), Fault> {
+    let format = Format::of_path(&path);
+    let [before, between, after] = format.around();
+    let to = path.clone();
+    let mut file = in_files("fault-export", &path, move || Ok(BufWriter::new(std::fs::File::create(to)?))).await?;
+    let mut lead = before;
+    for session in shared.store.list_sessions().await? {
+        let export = shared.store.export(&session.id).await?;
+        file = in_files("fault-export", &path, move || {
+            file.write_all(lead.as_bytes())?;
+            file.write_all(format.text(&export)?.as_bytes())?;
+            Ok(file)
+        })
+        .await?;
+        lead = between;
+    }
+    in_files("fault-export", &path, move || {
+        // Without any session the beginning is still owed.
+        let open = if lead == before { before } else { "" };
+        file.write_all(open.as_bytes())?;
+        file.write_all(after.as_bytes())?;
+        file.flush()
+    })
+    .await?;
+    shared.publish(Event::FileWritten { path }).await;
+    Ok(())
+}
+
+/// Copies the database where the person wants it, but not among the data themselves.
+pub(super) async fn back_up(shared: &Shared, path: PathBuf) -> Result<(), Fault> {
+    let (data, to) = (shared.store.data_dir(), path.clone());
+    let is_inside = in_files("fault-export", &path, move || {
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize()?;
+        Ok(data.is_some_and(|data| data.canonicalize().is_ok_and(|data| folder.starts_with(data))))
+    });
+    if is_inside.await? {
+        return Err(file_fault("fault-backup-inside", &path, "the folder is Nod's own"));
+    }
+    shared.store.copy_to(path.clone()).await?;
+    shared.publish(Event::FileWritten { path }).await;
+    Ok(())
+}
+
+/// Reads an export back as new sessions: everything that was said and done, none of what it was allowed.
+pub(super) async fn import(shared: &Shared, path: PathBuf) -> Result<Vec<SessionId>, Fault> {
+    let from = path.clone();
+    let mut exports = in_files("fault-import", &path, move || read(&from)).await?;
+    for export in &mut exports {
+        export.session.title = title_line(&export.session.title);
+        make_harmless(&mut export.session, &shared.settings());
+        export.messages.iter_mut().for_each(unproven);
+    }
+    Ok(shared.store.import(exports).await?.into_iter().map(|session| session.id).collect())
+}
+
+/// Works with files off the async threads; what goes wrong is told of the path that the person chose.
+async fn in_files<T: Send + 'static>(
+    key: &'static str,
+    path: &Path,
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> Result<T, Fault> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(file_fault(key, path, &error.to_string())),
+        Err(broken) => Err(file_fault(key, path, &broken.to_string())),
     }
 }
 
-/// Reads an export back as a new session: everything that was said and done, none of what it was allowed.
-pub(super) async fn import(shared: &Shared, path: PathBuf) -> Result<SessionId, Fault> {
-    let from = path.clone();
-    let read = tokio::task::spawn_blocking(move || read(&from)).await;
-    let mut export = match read {
-        Ok(Ok(export)) => export,
-        Ok(Err(error)) => return Err(file_fault("fault-import", &path, &error.to_string())),
-        Err(broken) => return Err(file_fault("fault-import", &path, &broken.to_string())),
-    };
-    export.session = harmless(export.session, &shared.settings());
-    export.session.title = title_line(&export.session.title);
-    export.messages.iter_mut().for_each(unproven);
-    Ok(shared.store.import(export).await?.id)
-}
-
-/// The session without what a file could bring along to open folders, skip questions or steer the model: no folders, the
-/// person's own mode for new chats, no system prompt. Allow rules and lifted names are never part of an export.
-fn harmless(session: Session, settings: &Settings) -> Session {
-    Session { folders: Vec::new(), mode: settings.safety.mode, system_prompt: None, ..session }
+/// Takes away what a file could bring along to open folders, skip questions or steer the model: no folders, the person's
+/// own mode for new chats, no system prompt. Allow rules and lifted names are never part of an export.
+fn make_harmless(session: &mut Session, settings: &Settings) {
+    session.folders.clear();
+    session.mode = settings.safety.mode;
+    session.system_prompt = None;
 }
 
 /// A message without what a file could bring along to make this computer fetch something, or to have words taken for known
@@ -90,18 +172,14 @@ fn file_fault(key: &'static str, path: &Path, detail: &str) -> Fault {
     Fault::new(key, detail).with("path", path.display().to_string())
 }
 
-fn write(export: &SessionExport, path: &Path) -> std::io::Result<()> {
-    let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
-    let text = if is_markdown { markdown(export) } else { serde_json::to_string_pretty(export)? };
-    // The person chose this very path in a dialog or on the command line.
-    std::fs::write(path, text)
-}
-
-fn read(path: &Path) -> std::io::Result<SessionExport> {
+/// The sessions in a file: one, or a list of them.
+fn read(path: &Path) -> std::io::Result<Vec<SessionExport>> {
     if std::fs::metadata(path)?.len() > LONGEST {
         return Err(std::io::Error::other("the file is too long to be an export"));
     }
-    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+    let bytes = std::fs::read(path)?;
+    let is_list = bytes.trim_ascii_start().first() == Some(&b'[');
+    Ok(if is_list { serde_json::from_slice(&bytes)? } else { vec![serde_json::from_slice(&bytes)?] })
 }
 
 /// The shown branch of a session as Markdown.

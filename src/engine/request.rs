@@ -68,7 +68,9 @@ pub(super) async fn prepare(
     let tools = enabled_tools(shared, &settings, options);
     let can_call = answerer.info.as_ref().is_none_or(|info| info.supports_tool_calling != Support::No);
     let names: Vec<String> = tools.iter().filter(|_| can_call).map(|tool| tool.name.clone()).collect();
-    let own_prompt = session.system_prompt.as_deref().unwrap_or(&settings.models.system_prompt);
+    let models = &settings.models;
+    let general_prompt = if models.uses_system_prompt { models.system_prompt.as_str() } else { "" };
+    let own_prompt = session.system_prompt.as_deref().unwrap_or(general_prompt);
     let request = Request {
         meta: RequestMeta {
             session_id: session.id.clone(),

@@ -73,8 +73,17 @@ pub(super) async fn delete(shared: &Shared, id: &SessionId) -> Result<(), Fault>
     Ok(())
 }
 
-pub(super) async fn restore(shared: &Shared, id: &SessionId) -> Result<(), Fault> {
-    shared.store.restore_session(id).await?;
+/// Hides every session of this computer.
+pub(super) async fn delete_all(shared: &Shared) -> Result<(), Fault> {
+    let ids = shared.store.delete_all_sessions().await?;
+    shared.publish(Event::SessionsDeleted(ids)).await;
+    Ok(())
+}
+
+pub(super) async fn restore(shared: &Shared, ids: &[SessionId]) -> Result<(), Fault> {
+    for id in ids {
+        shared.store.restore_session(id).await?;
+    }
     list(shared).await
 }
 

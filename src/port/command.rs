@@ -32,12 +32,20 @@ pub enum Command {
     DeleteSession(SessionId),
     /// Takes a deletion back → `SessionsListed`.
     RestoreSession(SessionId),
+    /// Hides every session of this computer → `SessionsDeleted`.
+    DeleteAllSessions,
+    /// Takes the deletion of several back → `SessionsListed`.
+    RestoreSessions(Vec<SessionId>),
     /// A copy that ends with this message, opened → `SessionOpened`.
     ForkSession { session: SessionId, at: MessageId },
-    /// Writes JSON (IR) or Markdown by the path's extension → `Exported`.
+    /// Writes JSON (IR) or Markdown by the path's extension → `FileWritten`.
     ExportSession { session: SessionId, path: PathBuf },
-    /// Reads an export as a new session → `SessionOpened`. It comes without folders and system prompt, in the mode for new
-    /// chats: a file may come from anybody.
+    /// The same of all sessions of this computer, in one file → `FileWritten`.
+    ExportAllSessions { path: PathBuf },
+    /// Writes a copy of the database → `FileWritten`.
+    BackUp { path: PathBuf },
+    /// Reads an export as new sessions, all of them or none → `SessionsListed` where there are several, `SessionOpened`.
+    /// They come without folders and system prompt, in the mode for new chats: a file may come from anybody.
     ImportSession { path: PathBuf },
     /// → `SessionChanged`.
     SetModel { session: SessionId, provider: String, model: String },
@@ -84,7 +92,7 @@ pub enum Command {
     LoadAudit { filter: AuditFilter, offset: u64, number: u64 },
     /// Examines the whole audit → `AuditChecked`.
     CheckAudit { number: u64 },
-    /// Writes lines of the audit, as CSV or as JSON Lines by the path's extension → `AuditExported`.
+    /// Writes lines of the audit, as CSV or as JSON Lines by the path's extension → `FileWritten`.
     ExportAudit { filter: AuditFilter, path: PathBuf },
     /// Lifts the sensitive-name denial for one file in one session.
     LiftSensitive { session: SessionId, path: PathBuf },

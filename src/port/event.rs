@@ -49,8 +49,10 @@ pub enum Event {
     SessionChanged(Box<Session>),
     /// It is hidden and can be restored for a while.
     SessionDeleted(SessionId),
-    /// A file was written.
-    Exported { session: SessionId, path: PathBuf },
+    /// They are hidden and can be restored for a while.
+    SessionsDeleted(Vec<SessionId>),
+    /// A file that the person asked for was written.
+    FileWritten { path: PathBuf },
 
     /// A turn's state changed.
     StateChanged { session: SessionId, state: State },
@@ -90,8 +92,6 @@ pub enum Event {
     AuditLoaded { number: u64, offset: u64, rows: Vec<AuditRow>, total: u64, last: u64 },
     /// What an examination of the audit found.
     AuditChecked { number: u64, check: AuditCheck },
-    /// A file with lines of the audit was written.
-    AuditExported { path: PathBuf },
     /// Token-like values that were found in what the session sends, all of them.
     SecretsChanged { session: SessionId, secrets: Vec<MaskedSecret> },
     /// The hosts that the session has reached, all of them, the last one first.

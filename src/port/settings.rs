@@ -36,6 +36,7 @@ pub struct GeneralSettings {
     pub send_key: SendKey,
     pub animations: bool,
     pub show_sidebar: bool,
+    pub starts_with: StartsWith,
     /// Where the window was when it closed last.
     pub window: Option<WindowPlace>,
 }
@@ -62,6 +63,7 @@ impl Default for GeneralSettings {
             send_key: SendKey::Enter,
             animations: true,
             show_sidebar: true,
+            starts_with: StartsWith::LastChat,
             window: None,
         }
     }
@@ -98,6 +100,15 @@ pub enum SendKey {
     CtrlEnter,
 }
 
+/// What the window shows when Nod starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartsWith {
+    #[default]
+    LastChat,
+    NewChat,
+}
+
 /// Where answers come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -124,6 +135,8 @@ pub struct ModelSettings {
     pub fallback_model: String,
     /// The person's own system prompt; empty for none.
     pub system_prompt: String,
+    /// Whether the system prompt is sent.
+    pub uses_system_prompt: bool,
     /// How servers beyond this network are reached: `system`, `none` or the proxy's address.
     pub proxy: Proxy,
     /// A file with certificate authorities to trust besides the system's own, as PEM; empty for none.
@@ -159,6 +172,7 @@ impl Default for ModelSettings {
             fallback_provider: String::new(),
             fallback_model: String::new(),
             system_prompt: String::new(),
+            uses_system_prompt: true,
             proxy: Proxy::System,
             ca_file: String::new(),
             connect_timeout_s: 0,

@@ -45,15 +45,16 @@ impl Store {
         .await
     }
 
-    /// Keeps an exported session as a new one; gives it with its new id. Messages keep their ids where those are free.
+    /// Keeps exported sessions as new ones, all of them or none; gives them with their new ids. Messages keep their ids where those are free.
     /// Nothing is left out, so folders, mode and system prompt come along: whoever imports a file from elsewhere empties
     /// them first, as the engine does. Allow rules and lifted names are never part of an export.
     ///
     /// # Errors
     /// `Import` when it contradicts itself or is of another version.
-    pub async fn import(&self, export: SessionExport) -> Result<Session, StoreError> {
+    pub async fn import(&self, exports: Vec<SessionExport>) -> Result<Vec<Session>, StoreError> {
         let now = self.now();
-        self.guard(move |transaction| import(transaction, export, now)).await
+        self.guard(move |transaction| exports.into_iter().map(|export| import(transaction, export, now)).collect())
+            .await
     }
 
     /// Copies the branch that ends with `at` into `new`, a session that is not kept yet, with its calls; gives it with
@@ -236,7 +237,7 @@ mod tests {
         let (first, second) = (filled().await, store());
         let exported = first.export(&SessionId::new("s")).await.unwrap();
         let text = serde_json::to_string(&exported).unwrap();
-        let imported = second.import(serde_json::from_str(&text).unwrap()).await.unwrap();
+        let [imported] = second.import(vec![serde_json::from_str(&text).unwrap()]).await.unwrap().try_into().unwrap();
         let mut again = second.export(&imported.id).await.unwrap();
 
         assert_ne!(imported.id, exported.session.id);
@@ -255,7 +256,7 @@ mod tests {
     async fn an_import_beside_its_original_gets_ids_of_its_own() {
         let store = filled().await;
         let exported = store.export(&SessionId::new("s")).await.unwrap();
-        let imported = store.import(exported.clone()).await.unwrap();
+        let [imported] = store.import(vec![exported.clone()]).await.unwrap().try_into().unwrap();
         let texts = |messages: Vec<MessageRecord>| {
             messages.into_iter().map(|record| (record.message, record.version)).collect::<Vec<_>>()
         };
@@ -284,7 +285,8 @@ mod tests {
         for (name, damage) in damages {
             let mut export = good.clone();
             damage(&mut export);
-            let refused = store.import(export).await;
+            // Not even the one before it stays.
+            let refused = store.import(vec![good.clone(), export]).await;
             assert!(matches!(refused, Err(StoreError::Import { .. })), "{name}: {refused:?}");
         }
         assert_eq!(store.list_sessions().await.unwrap(), []);

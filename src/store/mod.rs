@@ -259,6 +259,21 @@ impl Store {
         place::restore(&place.database)
     }
 
+    /// Copies all that is kept to a file, in place of what is there; everything else goes on meanwhile. Not into the folder
+    /// of the data: there it could take the database's own place.
+    ///
+    /// # Errors
+    /// `Full`, `Io`.
+    pub async fn copy_to(&self, target: PathBuf) -> Result<(), StoreError> {
+        if self.data_dir().is_none() {
+            return self.writer()?.run_bare(move |connection| place::copy(connection, &target)).await;
+        }
+        let database = self.0.database.clone();
+        let copied =
+            tokio::task::spawn_blocking(move || place::copy(&connection::open(&database, Mode::Read)?, &target));
+        copied.await.map_err(|_broken| StoreError::Closed)?
+    }
+
     /// Writes what is queued, folds the log into the database and closes it, for all clones.
     ///
     /// # Errors
@@ -302,7 +317,8 @@ impl Store {
     }
 
     /// Where the database lies; `None` for one in memory.
-    fn data_dir(&self) -> Option<PathBuf> {
+    /// The folder of the data; none in memory.
+    pub fn data_dir(&self) -> Option<PathBuf> {
         self.0.database.parent().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_path_buf)
     }
 

@@ -143,9 +143,18 @@ fn beside(database: &Path, suffix: &str) -> PathBuf {
 
 /// Copies the whole database to `nod.db.backup-<format>`, complete or not at all.
 pub(super) fn back_up(connection: &Connection, database: &Path, format: i64) -> Result<(), StoreError> {
-    let part = beside(database, ".backup-part");
-    let target = beside(database, &format!(".backup-{format}"));
-    let failed = |source| StoreError::io("Copying the database", &target, source);
+    copy(connection, &beside(database, &format!(".backup-{format}")))?;
+    for old in backups(database).into_iter().skip(KEPT_BACKUPS) {
+        // One copy too many does no harm.
+        fs::remove_file(old).ok();
+    }
+    Ok(())
+}
+
+/// Copies the whole database to a file, in place of what is there, complete or not at all.
+pub(super) fn copy(connection: &Connection, target: &Path) -> Result<(), StoreError> {
+    let part = beside(target, ".part");
+    let failed = |source| StoreError::io("Copying the database", target, source);
     if part.exists() {
         fs::remove_file(&part).map_err(failed)?;
     }
@@ -154,12 +163,7 @@ pub(super) fn back_up(connection: &Connection, database: &Path, format: i64) -> 
         .execute("VACUUM INTO ?1", [part.to_string_lossy()])
         .map_err(|error| StoreError::from(error).at(&part))?;
     File::open(&part).and_then(|file| file.sync_all()).map_err(failed)?;
-    fs::rename(&part, &target).map_err(failed)?;
-    for old in backups(database).into_iter().skip(KEPT_BACKUPS) {
-        // One copy too many does no harm.
-        fs::remove_file(old).ok();
-    }
-    Ok(())
+    fs::rename(&part, target).map_err(failed)
 }
 
 /// The copies there are, newest format first.

@@ -120,6 +120,21 @@ impl Store {
         .await
     }
 
+    /// Hides every session; gives those that were not hidden before.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub async fn delete_all_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let now = self.now();
+        self.guard(move |transaction| {
+            let mut statement =
+                transaction.prepare("UPDATE session SET deleted_at = ?1 WHERE deleted_at IS NULL RETURNING id")?;
+            let ids = statement.query_map([now.0], |row| row.get(0).map(SessionId))?;
+            Ok(ids.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
     /// Takes a deletion back.
     ///
     /// # Errors

@@ -111,6 +111,7 @@ fn overlays(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     modal::undo::show(ui, scene, view);
     modal::link::show(ui, scene);
     modal::deletion::show(ui, scene);
+    modal::deletion::show_all(ui, scene);
     modal::closing::show(ui, scene);
     // The last one is the topmost: nothing covers a question about what the model may do.
     modal::confirm::show(ui, scene, view);
@@ -124,6 +125,7 @@ fn has_modal(scene: &Scene<'_>) -> bool {
         || state.undo.is_some()
         || state.path.is_some()
         || state.threads.doomed.is_some()
+        || state.asks_to_delete_all
         || state.closing == Closing::Asked
         || matches!(state.panel, Some(Panel::Palette | Panel::Shortcuts | Panel::Sent))
 }

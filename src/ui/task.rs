@@ -50,6 +50,8 @@ pub(super) const fn dialog_title(purpose: &PathPurpose) -> &'static str {
         PathPurpose::Attachment => "path-title-attach",
         PathPurpose::Export(_) => "path-title-export",
         PathPurpose::AuditExport => "path-title-audit",
+        PathPurpose::ExportAll => "path-title-export-all",
+        PathPurpose::Backup => "path-title-backup",
         PathPurpose::Import => "path-title-import",
         PathPurpose::SensitiveFile => "path-title-sensitive",
     }
@@ -64,7 +66,10 @@ pub(super) fn pick_path(purpose: PathPurpose, title: &str, suggested_name: &str)
             dialog.pick_folder().map(|path| vec![path])
         }
         PathPurpose::Attachment => dialog.pick_files(),
-        PathPurpose::Export(_) => dialog
+        PathPurpose::Backup => {
+            dialog.set_file_name(suggested_name).add_filter("SQLite", &["db"]).save_file().map(|path| vec![path])
+        }
+        PathPurpose::Export(_) | PathPurpose::ExportAll => dialog
             .set_file_name(suggested_name)
             .add_filter("JSON", &["json"])
             .add_filter("Markdown", &["md"])

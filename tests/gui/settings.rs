@@ -196,3 +196,25 @@ fn in_chinese_no_screen_shows_english() {
     look(&mut stage, "confirm");
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
+
+#[test]
+fn all_chats_are_deleted_after_a_question_and_come_back_by_one_press() {
+    let mut stage = page(SettingsPage::Data);
+    stage.harness.get_by_label("Delete all…").click();
+    stage.settle();
+    assert_eq!(stage.sent(), [], "nothing is deleted before a yes");
+    stage.harness.get_by_label("Cancel").click();
+    stage.settle();
+    stage.harness.get_by_label("Delete all…").click();
+    stage.settle();
+    stage.harness.get_by_label("Delete all").click();
+    stage.settle();
+    assert_eq!(stage.sent(), [Command::DeleteAllSessions]);
+    let gone = vec![nod::ir::SessionId::new("s")];
+    stage.tell(Event::SessionsDeleted(gone.clone()));
+    stage.settle();
+    stage.commands();
+    stage.harness.get_by_label("Undo").click();
+    stage.settle();
+    assert_eq!(stage.sent(), [Command::RestoreSessions(gone)]);
+}

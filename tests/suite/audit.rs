@@ -397,7 +397,7 @@ fn an_export_is_the_shown_lines_oldest_first_as_a_table_or_as_json() {
     for name in ["out.jsonl", "out.csv"] {
         let path = desk.home.path().join(name);
         desk.send(Command::ExportAudit { filter: filter.clone(), path: path.clone() });
-        desk.until(|event| matches!(event, Event::AuditExported { .. }));
+        desk.until(|event| matches!(event, Event::FileWritten { .. }));
         let text = std::fs::read_to_string(path).unwrap();
         if name == "out.csv" {
             assert_eq!(text.matches("\r\n").count(), 1 + shown.len(), "{text}");

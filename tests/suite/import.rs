@@ -46,7 +46,7 @@ fn an_import_takes_what_was_said_and_nothing_that_was_allowed() {
     );
 
     desk.send(Command::ExportSession { session: session.id.clone(), path: back.clone() });
-    desk.until(|event| matches!(event, Event::Exported { .. }));
+    desk.until(|event| matches!(event, Event::FileWritten { .. }));
     let mut again: SessionExport = serde_json::from_slice(&std::fs::read(back).unwrap()).unwrap();
     let theirs: SessionExport = serde_json::from_value(greedy()).unwrap();
     for record in &mut again.messages {
@@ -81,7 +81,7 @@ fn an_imported_image_is_in_the_file_or_is_only_its_address_and_nothing_is_fetche
     desk.send(Command::ImportSession { path: file });
     let session = desk.opened();
     desk.send(Command::ExportSession { session: session.id.clone(), path: back.clone() });
-    desk.until(|event| matches!(event, Event::Exported { .. }));
+    desk.until(|event| matches!(event, Event::FileWritten { .. }));
     let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(back).unwrap()).unwrap();
     let (question, answer) = (&kept["messages"][0]["message"], &kept["messages"][1]["answer"]);
     assert_eq!(question["images"], json!([whole]));
@@ -95,10 +95,88 @@ fn an_imported_image_is_in_the_file_or_is_only_its_address_and_nothing_is_fetche
     assert!(server.requests().iter().all(|request| !request.path.contains("a.png")));
 }
 
+#[test]
+fn all_chats_leave_in_one_file_and_come_back_from_it() {
+    let mut desk = Desk::new(vec![vec![Step::Text("unused".into())]]);
+    let (file, back) = (desk.data.path().join("theirs.json"), desk.data.path().join("all.json"));
+    for title in ["first", "second"] {
+        let mut chat = greedy();
+        chat["session"]["title"] = json!(title);
+        std::fs::write(&file, chat.to_string()).unwrap();
+        desk.send(Command::ImportSession { path: file.clone() });
+        desk.opened();
+    }
+    desk.send(Command::ExportAllSessions { path: back.clone() });
+    desk.until(|event| matches!(event, Event::FileWritten { .. }));
+    let all: Vec<SessionExport> = serde_json::from_slice(&std::fs::read(&back).unwrap()).unwrap();
+    let titles = |all: &[SessionExport]| all.iter().map(|one| one.session.title.clone()).collect::<Vec<_>>();
+    assert!(titles(&all).iter().any(|title| title == "first") && titles(&all).iter().any(|title| title == "second"));
+
+    // One that cannot be kept keeps all of them out.
+    let mut damaged = serde_json::to_value(&all).unwrap();
+    damaged.as_array_mut().unwrap().push(json!({"irVersion": "99.0", "session": all[0].session, "messages": [], "calls": []}));
+    std::fs::write(&file, damaged.to_string()).unwrap();
+    desk.send(Command::ImportSession { path: file });
+    desk.until(|event| matches!(event, Event::Fault { .. }));
+    desk.send(Command::ImportSession { path: back });
+    let listed = desk.until(|event| matches!(event, Event::SessionsListed(_)));
+    let Event::SessionsListed(listed) = listed else { unreachable!() };
+    let again = listed.iter().filter(|session| session.title == "first").count();
+    assert_eq!((again, listed.iter().filter(|session| session.title == "second").count()), (2, 2));
+
+    // And as Markdown, to read.
+    let read = desk.data.path().join("all.md");
+    desk.send(Command::ExportAllSessions { path: read.clone() });
+    desk.until(|event| matches!(event, Event::FileWritten { .. }));
+    let text = std::fs::read_to_string(read).unwrap();
+    assert!(text.contains("# first\n") && text.contains("# second\n") && text.contains("\n---\n"), "{text}");
+}
+
+#[test]
+fn a_backup_is_the_whole_database_and_never_takes_its_place() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut desk = Desk::new(vec![vec![Step::Text("An answer.".into())]]);
+    desk.say("Hello");
+    desk.turn_end();
+    let copy = elsewhere.path().join("nod.db");
+    std::fs::write(&copy, "an older backup").unwrap();
+    desk.send(Command::BackUp { path: copy });
+    desk.until(|event| matches!(event, Event::FileWritten { .. }));
+    let store = Store::open(elsewhere.path(), system_clock()).unwrap().store;
+    let kept = desk.runtime().block_on(store.export(&desk.session)).unwrap();
+    assert_eq!(kept.messages.len(), 2);
+
+    let own = desk.data.path().join("nod.db");
+    let before = std::fs::metadata(&own).unwrap().len();
+    desk.send(Command::BackUp { path: own.clone() });
+    let told = desk.until(|event| matches!(event, Event::Fault { .. }));
+    assert!(matches!(told, Event::Fault { key: "fault-backup-inside", .. }), "{told:?}");
+    assert_eq!(std::fs::metadata(&own).unwrap().len(), before);
+}
+
+#[test]
+fn all_chats_are_deleted_at_once_and_brought_back_at_once() {
+    let mut desk = Desk::new(vec![vec![Step::Text("An answer.".into())]]);
+    desk.say("Hello");
+    desk.turn_end();
+    desk.send(Command::DeleteAllSessions);
+    let deleted = desk.until(|event| matches!(event, Event::SessionsDeleted(_)));
+    let Event::SessionsDeleted(deleted) = deleted else { unreachable!() };
+    assert!(deleted.contains(&desk.session));
+    desk.send(Command::ListSessions);
+    let listed = desk.until(|event| matches!(event, Event::SessionsListed(_)));
+    assert_eq!(listed, Event::SessionsListed(Vec::new()));
+    desk.send(Command::RestoreSessions(deleted.clone()));
+    let listed = desk.until(|event| matches!(event, Event::SessionsListed(_)));
+    let Event::SessionsListed(listed) = listed else { unreachable!() };
+    assert_eq!(listed.len(), deleted.len());
+}
+
 /// The control: the store itself, which leaves nothing out, would take the folders and the mode.
 #[tokio::test]
 async fn without_the_engine_the_file_would_open_its_folders() {
     let store = Store::open_in_memory(system_clock()).unwrap().store;
-    let imported: Session = store.import(serde_json::from_value(greedy()).unwrap()).await.unwrap();
-    assert_eq!((imported.folders, imported.mode), (vec!["/".to_owned()], ConfirmMode::Automatic));
+    let imported = store.import(vec![serde_json::from_value(greedy()).unwrap()]).await.unwrap();
+    let imported: &Session = imported.first().unwrap();
+    assert_eq!((&imported.folders, imported.mode), (&vec!["/".to_owned()], ConfirmMode::Automatic));
 }

@@ -32,6 +32,7 @@ fault-folder = This folder cannot be opened: { $path }
 fault-folder-blocked = This folder is closed to Nod’s tools and was not added: { $path }
 fault-export = The chat could not be written to this file: { $path }
 fault-import = This file could not be read as a chat: { $path }
+fault-backup-inside = Choose a place outside Nod’s own data folder for the backup: { $path }
 fault-setting-unknown = There is no setting of this name: { $key }
 fault-setting-value = This setting does not take that value: { $key }
 

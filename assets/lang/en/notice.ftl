@@ -21,6 +21,7 @@ notify-failed = { $program }: the answer broke off
 notice-question-expired = A question waited too long without an answer and was refused. The card in the chat shows which.
 notice-question-locked = The screen was locked while a question waited, so it was refused. The card in the chat shows which.
 notice-session-deleted = “{ $title }” was deleted
+notice-sessions-deleted = Chats deleted: { $count }
 notice-exported = Exported to { $path }
 notice-provider-switched = { $to } answers now instead of { $from }.
 notice-model-downloaded = { $model } was downloaded

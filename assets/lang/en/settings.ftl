@@ -35,6 +35,10 @@ settings-send-key = Send with
 settings-send-key-help = The other key breaks the line.
 settings-send-enter = Enter
 settings-send-ctrl-enter = Ctrl+Enter
+settings-start = Start
+settings-starts-with = When Nod starts
+settings-starts-with-last = Last chat
+settings-starts-with-new = New chat
 settings-show-sidebar = Show the sidebar
 
 ## Models
@@ -130,6 +134,8 @@ settings-blocked-help = Browser profiles, keyrings, other agents' settings and N
 
 ## Prompts
 settings-prompts-line = Words that every chat begins with.
+settings-uses-system-prompt = Use a system prompt
+settings-uses-system-prompt-help = Off keeps the words below without sending them.
 settings-system-prompt = System prompt
 settings-system-prompt-hint = For example: Answer briefly. I write Rust.
 settings-prompts-note = Empty for none. It is added to Nod's own instructions for tools, which stay.
@@ -143,9 +149,25 @@ settings-data-chats = Chats
 settings-export = Export this chat
 settings-export-help = As JSON, which can be imported again, or as Markdown to read.
 settings-export-start = Export…
-settings-import = Import a chat
-settings-import-help = From a JSON file that Nod has exported. Its folders, mode and system prompt are not taken over.
+settings-export-all = Export all chats
+settings-export-all-help = All chats of this computer in one file, as JSON or as Markdown.
+settings-export-all-start = Export all…
+settings-import = Import chats
+settings-import-help = From a JSON file that Nod has exported, of one chat or of all. Folders, mode and system prompt are not taken over.
 settings-import-start = Import…
+settings-data-whole = Everything
+settings-backup = Back up
+settings-backup-help = A copy of the database: chats, settings, rules and the record of decisions. Keys and the files kept for undo are not in it. To go back to it, quit Nod and put it in the place of nod.db in the folder above.
+settings-backup-start = Back up…
+settings-delete-all = Delete all chats
+settings-delete-all-help = All chats of this computer. Settings, rules and the record of decisions stay.
+settings-delete-all-start = Delete all…
+delete-all-title = Delete all chats?
+delete-all-detail = { $count ->
+    [one] The one chat of this computer will be deleted, and what runs in it ends.
+   *[other] All { $count } chats of this computer will be deleted, and what runs in them ends.
+} The message that follows offers to undo it; later nothing brings them back.
+delete-all = Delete all
 settings-data-note = A deleted chat can be brought back from its message for a short while; then it is gone.
 
 ## Shortcuts, About

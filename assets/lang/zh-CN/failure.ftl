@@ -32,6 +32,7 @@ fault-folder = 无法打开这个目录：{ $path }
 fault-folder-blocked = 这个目录不对 Nod 的工具开放，没有添加：{ $path }
 fault-export = 无法把对话写入这个文件：{ $path }
 fault-import = 无法把这个文件读作对话：{ $path }
+fault-backup-inside = 请把备份保存到 Nod 数据目录以外的位置：{ $path }
 fault-setting-unknown = 没有这个名称的设置：{ $key }
 fault-setting-value = 这个设置不接受该值：{ $key }
 

@@ -21,6 +21,7 @@ notify-failed = { $program }：回答中断
 notice-question-expired = 有一个确认等待过久无人回答，已拒绝。聊天中的卡片会标明是哪一个。
 notice-question-locked = 等待确认时屏幕被锁定，该操作已被拒绝。聊天中的卡片会标明是哪一个。
 notice-session-deleted = 已删除“{ $title }”
+notice-sessions-deleted = 已删除 { $count } 个对话
 notice-exported = 已导出到 { $path }
 notice-provider-switched = 现由 { $to } 代替 { $from } 回答。
 notice-model-downloaded = 已下载 { $model }

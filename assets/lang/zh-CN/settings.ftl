@@ -35,6 +35,10 @@ settings-send-key = 发送键
 settings-send-key-help = 另一个键用于换行。
 settings-send-enter = Enter
 settings-send-ctrl-enter = Ctrl+Enter
+settings-start = 启动
+settings-starts-with = Nod 启动时
+settings-starts-with-last = 打开上次的对话
+settings-starts-with-new = 新建对话
 settings-show-sidebar = 显示侧栏
 
 ## Models
@@ -127,6 +131,8 @@ settings-blocked-help = 浏览器配置、密钥环、其他智能体的设置�
 
 ## Prompts
 settings-prompts-line = 每次对话开始时附带的内容。
+settings-uses-system-prompt = 使用系统提示词
+settings-uses-system-prompt-help = 关闭后，下面的内容会保留，但不会发送。
 settings-system-prompt = 系统提示词
 settings-system-prompt-hint = 例如：回答要简短。我写 Rust。
 settings-prompts-note = 留空则不使用。它会附加在 Nod 自带的工具说明之后。
@@ -140,9 +146,22 @@ settings-data-chats = 对话
 settings-export = 导出此对话
 settings-export-help = 导出为可再次导入的 JSON，或便于阅读的 Markdown。
 settings-export-start = 导出…
+settings-export-all = 导出全部对话
+settings-export-all-help = 将本机的全部对话导出为一个 JSON 或 Markdown 文件。
+settings-export-all-start = 全部导出…
 settings-import = 导入对话
-settings-import-help = 从 Nod 导出的 JSON 文件导入。其中的目录、确认模式和系统提示词不会沿用。
+settings-import-help = 从 Nod 导出的 JSON 文件导入，可包含一个或全部对话。其中的目录、确认模式和系统提示词不会沿用。
 settings-import-start = 导入…
+settings-data-whole = 全部数据
+settings-backup = 备份
+settings-backup-help = 数据库的副本，包含对话、设置、规则和决定记录，不含密钥和为撤销保留的文件。要恢复时，请退出 Nod，用它替换上述目录中的 nod.db。
+settings-backup-start = 备份…
+settings-delete-all = 删除全部对话
+settings-delete-all-help = 删除本机的全部对话。设置、规则和决定记录会保留。
+settings-delete-all-start = 全部删除…
+delete-all-title = 要删除全部对话吗？
+delete-all-detail = 将删除本机的全部 { $count } 个对话，其中正在进行的工作也会停止。随后的提示中可以撤销，之后将无法恢复。
+delete-all = 全部删除
 settings-data-note = 删除的对话可在短时间内从提示中恢复，之后将彻底删除。
 
 ## Shortcuts, About

@@ -40,12 +40,40 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
         if exports && let Some(session) = scene.state.current().map(|session| session.id.clone()) {
             scene.push(Intent::PickPath(PathPurpose::Export(session)));
         }
+        let is_empty = scene.state.sessions.is_empty();
+        let (name, help) = (lang.text("settings-export-all"), lang.text("settings-export-all-help"));
+        let exports = row(ui, scene.theme, name, help, |ui| {
+            let button = Button::secondary(lang.text("settings-export-all-start")).icon(Icon::Upload);
+            ui.add(button.disabled(is_empty)).clicked()
+        });
+        if exports {
+            scene.push(Intent::PickPath(PathPurpose::ExportAll));
+        }
         let (name, help) = (lang.text("settings-import"), lang.text("settings-import-help"));
         let imports = row(ui, scene.theme, name, help, |ui| {
             ui.add(Button::secondary(lang.text("settings-import-start")).icon(Icon::Download)).clicked()
         });
         if imports {
             scene.push(Intent::PickPath(PathPurpose::Import));
+        }
+    });
+    heading(ui, scene, lang.text("settings-data-whole"));
+    group(ui, scene, |ui, scene| {
+        let (name, help) = (lang.text("settings-backup"), lang.text("settings-backup-help"));
+        let backs_up = row(ui, scene.theme, name, help, |ui| {
+            ui.add(Button::secondary(lang.text("settings-backup-start")).icon(Icon::Download)).clicked()
+        });
+        if backs_up {
+            scene.push(Intent::PickPath(PathPurpose::Backup));
+        }
+        let is_empty = scene.state.sessions.is_empty();
+        let (name, help) = (lang.text("settings-delete-all"), lang.text("settings-delete-all-help"));
+        let deletes = row(ui, scene.theme, name, help, |ui| {
+            let button = Button::danger(lang.text("settings-delete-all-start")).icon(Icon::Trash);
+            ui.add(button.disabled(is_empty)).clicked()
+        });
+        if deletes {
+            scene.push(Intent::DeleteAllSessions);
         }
     });
     note(ui, scene, lang.text("settings-data-note"), scene.theme.colors.dim);

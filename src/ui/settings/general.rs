@@ -4,7 +4,7 @@ use egui::Ui;
 use serde_json::json;
 
 use crate::app::Intent;
-use crate::port::{Language, SendKey, Theme};
+use crate::port::{Language, SendKey, StartsWith, Theme};
 use crate::ui::scene::Scene;
 use crate::ui::widget::{MenuRow, Select};
 
@@ -64,6 +64,15 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
         if let Some(index) = choice(ui, scene, name, help, &names, current) {
             let key = if index == 0 { SendKey::Enter } else { SendKey::CtrlEnter };
             scene.push(Intent::SetSetting { key: "general.send_key", value: json!(key) });
+        }
+    });
+    heading(ui, scene, lang.text("settings-start"));
+    group(ui, scene, |ui, scene| {
+        let names = [lang.text("settings-starts-with-last"), lang.text("settings-starts-with-new")];
+        let current = usize::from(general.starts_with == StartsWith::NewChat);
+        if let Some(index) = choice(ui, scene, lang.text("settings-starts-with"), "", &names, current) {
+            let starts_with = if index == 0 { StartsWith::LastChat } else { StartsWith::NewChat };
+            scene.push(Intent::SetSetting { key: "general.starts_with", value: json!(starts_with) });
         }
         let name = lang.text("settings-show-sidebar");
         switch_row(ui, scene, "general.show_sidebar", name, "", general.show_sidebar);

@@ -7,7 +7,7 @@ use crate::app::Intent;
 use crate::ui::scene::Scene;
 use crate::ui::theme::{Type, radius};
 
-use super::{SettingsView, note, title};
+use super::{SettingsView, group, note, switch_row, title};
 
 const KEY: &str = "models.system_prompt";
 
@@ -15,6 +15,11 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) 
     let lang = scene.lang;
     let theme = scene.theme;
     title(ui, scene, lang.text("settings-page-prompts"), lang.text("settings-prompts-line"));
+    let uses = scene.state.settings.models.uses_system_prompt;
+    group(ui, scene, |ui, scene| {
+        let (name, help) = (lang.text("settings-uses-system-prompt"), lang.text("settings-uses-system-prompt-help"));
+        switch_row(ui, scene, "models.uses_system_prompt", name, help, uses);
+    });
     let stored = &scene.state.settings.models.system_prompt;
     let id = egui::Id::unique(("setting", KEY));
     let has_focus = ui.memory(|memory| memory.has_focus(id));
