@@ -17,6 +17,6 @@ pub use error_text::error_text;
 pub use event::{Event, ImageFault, ModelsState, SearchHit, SentPart, ThreadsState, TurnEnd, TurnOutcome};
 pub use preset::PresetInfo;
 pub use settings::{
-    GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, StartsWith, Theme, ToolSettings,
-    WindowPlace,
+    GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, StartsWith, Theme,
+    ToolSettings, WindowPlace,
 };

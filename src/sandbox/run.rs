@@ -28,10 +28,12 @@ use super::{
 };
 use crate::ir::Tier;
 
-/// How long a stopped command's end is waited for before the call returns; the helper goes on until all is gone.
-const STOP_PATIENCE: Duration = Duration::from_millis(60);
-/// The same for a time-out, and for what a shell left behind when it ended.
-const SWEEP_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the end of all that a command started is waited for, once it was stopped, took too long or its shell ended. What
+/// is left after that hangs in the kernel; the helper goes on until it is gone. Not less: with the return of the call whoever
+/// waits to write a file that is held may write, and on a busy machine the killing takes its time.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a helper may take to read its order.
+const ORDER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Runs a command to its end, its time-out or the stop. Blocks. `helper` is this very program; `on_output` gets live
 /// output as (is it the error stream, text), at most 30 times a second.
@@ -60,21 +62,19 @@ pub fn run(
         let now = Instant::now();
         if stopped_by.is_none() && give_up_at.is_none() {
             let stop = if is_cancelled() {
-                Some((Ending::Cancelled, STOP_PATIENCE))
+                Some(Ending::Cancelled)
             } else if now >= deadline {
-                Some((Ending::TimedOut, SWEEP_PATIENCE))
+                Some(Ending::TimedOut)
             } else {
                 None
             };
-            if let Some((ending, patience)) = stop {
+            if stop.is_some() {
                 running.control.shutdown(Shutdown::Write).ok();
-                stopped_by = Some(ending);
-                give_up_at = Some(now + patience);
+                stopped_by = stop;
+                give_up_at = Some(now + PATIENCE);
             }
         } else if give_up_at.is_some_and(|at| now >= at) {
             break false;
-        } else if is_cancelled() {
-            give_up_at = give_up_at.map(|at| at.min(now + STOP_PATIENCE));
         }
         if streams.live.due().is_some_and(|due| now >= due) {
             streams.live.show(now, on_output);
@@ -89,7 +89,7 @@ pub fn run(
             Reading::End => break true,
         }
         if give_up_at.is_none() && parse_report(&received).is_some() {
-            give_up_at = Some(Instant::now() + SWEEP_PATIENCE);
+            give_up_at = Some(Instant::now() + PATIENCE);
         }
     };
     let report = parse_report(&received);
@@ -166,7 +166,7 @@ fn start(spec: &CommandSpec, helper: &Path) -> Result<Running, SandboxError> {
     let places: Vec<_> = confine.places.iter().map(|place| place.handle.as_fd()).collect();
     let sent = running
         .control
-        .set_write_timeout(Some(SWEEP_PATIENCE))
+        .set_write_timeout(Some(ORDER_PATIENCE))
         .and_then(|()| send_order(&running.control, &order, spec.cwd.as_fd(), &places))
         .and_then(|()| running.control.set_nonblocking(true));
     match sent {

@@ -3,10 +3,11 @@
 use egui::accesskit::Role as Kind;
 use egui_kittest::kittest::Queryable as _;
 use nod::app::{Intent, Panel, PathPurpose, SettingsPage};
-use nod::port::{Command, Event, Language, Settings, Theme};
+use nod::ir::SessionId;
+use nod::port::{Command, Event, Language, Settings, StartsWith, Theme};
 use serde_json::json;
 
-use crate::support::{Stage, opened, question, rule};
+use crate::support::{Stage, opened, question, rule, session};
 
 fn page(page: SettingsPage) -> Stage {
     let mut stage = Stage::open_with(Settings::default(), [1280.0, 1600.0]);
@@ -181,7 +182,7 @@ fn in_chinese_no_screen_shows_english() {
     }
     stage.harness.state_mut().act(Intent::CloseSettings);
     for panel in [Panel::Palette, Panel::Shortcuts, Panel::Session, Panel::Models] {
-        stage.tell(Event::RulesChanged { session: Some(nod::ir::SessionId::new("s")), rules: vec![rule()].into() });
+        stage.tell(Event::RulesChanged { session: Some(SessionId::new("s")), rules: vec![rule()].into() });
         stage.settle();
         stage.harness.state_mut().act(Intent::Open(panel));
         look(&mut stage, &format!("{panel:?}"));
@@ -210,11 +211,28 @@ fn all_chats_are_deleted_after_a_question_and_come_back_by_one_press() {
     stage.harness.get_by_label("Delete all").click();
     stage.settle();
     assert_eq!(stage.sent(), [Command::DeleteAllSessions]);
-    let gone = vec![nod::ir::SessionId::new("s")];
+    let gone = vec![SessionId::new("s")];
     stage.tell(Event::SessionsDeleted(gone.clone()));
     stage.settle();
     stage.commands();
     stage.harness.get_by_label("Undo").click();
     stage.settle();
     assert_eq!(stage.sent(), [Command::RestoreSessions(gone)]);
+}
+
+#[test]
+fn a_start_shows_the_last_chat_or_a_new_one_as_was_chosen() {
+    for (starts_with, first) in [
+        (StartsWith::LastChat, Command::OpenSession(SessionId::new("s"))),
+        (StartsWith::NewChat, Command::CreateSession),
+    ] {
+        let mut settings = Settings::default();
+        settings.general.starts_with = starts_with;
+        let mut stage = Stage::with(settings, [1280.0, 860.0]);
+        stage.settle();
+        stage.commands();
+        stage.tell(Event::SessionsListed(vec![session("s", "Config module")]));
+        stage.settle();
+        assert!(stage.commands().contains(&first), "{starts_with:?}");
+    }
 }

@@ -114,7 +114,10 @@ fn all_chats_leave_in_one_file_and_come_back_from_it() {
 
     // One that cannot be kept keeps all of them out.
     let mut damaged = serde_json::to_value(&all).unwrap();
-    damaged.as_array_mut().unwrap().push(json!({"irVersion": "99.0", "session": all[0].session, "messages": [], "calls": []}));
+    damaged
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"irVersion": "99.0", "session": all[0].session, "messages": [], "calls": []}));
     std::fs::write(&file, damaged.to_string()).unwrap();
     desk.send(Command::ImportSession { path: file });
     desk.until(|event| matches!(event, Event::Fault { .. }));
@@ -135,7 +138,7 @@ fn all_chats_leave_in_one_file_and_come_back_from_it() {
 #[test]
 fn a_backup_is_the_whole_database_and_never_takes_its_place() {
     let elsewhere = tempfile::tempdir().unwrap();
-    let mut desk = Desk::new(vec![vec![Step::Text("An answer.".into())]]);
+    let mut desk = Desk::with(Setup::new(vec![vec![Step::Text("An answer.".into())]]).kept());
     desk.say("Hello");
     desk.turn_end();
     let copy = elsewhere.path().join("nod.db");
@@ -143,7 +146,8 @@ fn a_backup_is_the_whole_database_and_never_takes_its_place() {
     desk.send(Command::BackUp { path: copy });
     desk.until(|event| matches!(event, Event::FileWritten { .. }));
     let store = Store::open(elsewhere.path(), system_clock()).unwrap().store;
-    let kept = desk.runtime().block_on(store.export(&desk.session)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let kept = runtime.block_on(store.export(&desk.session)).unwrap();
     assert_eq!(kept.messages.len(), 2);
 
     let own = desk.data.path().join("nod.db");

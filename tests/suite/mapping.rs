@@ -14,11 +14,13 @@ use nod::ir::Tier;
 use nod::tool::CommandWalls;
 use nod::workspace::{Guard, Root, Watched, Watching};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::confinement::{also_as_ordinary_user, helper, run_tool, run_tool_watched, spec, walls};
 use crate::protection::{Project, code, has_git};
+use crate::support::own_process::in_own_process;
 
 const ORDER: &str = "NOD_TEST_MAPPING";
 
@@ -280,6 +282,54 @@ fn what_is_read_only_by_one_name_is_not_written_by_another() {
         let ran = run_tool(&walls, &ground.folder(), &format!("{command}; sleep 60"));
         assert!(!ground.is_obeyed(), "{tier:?}: {ran:?}");
         assert_eq!((code(&ran), ground.config()), (Some("PROTECTED_PATH_DENIED"), ground.before.clone()), "{tier:?}");
+    }
+}
+
+/// The helper that watches over the command of this process.
+fn own_helper() -> Pid {
+    let children = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+        let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
+        parent == Some(std::process::id().to_string().as_str())
+    });
+    let numbers: Vec<i32> = children.filter_map(|child| child.file_name().to_str()?.parse().ok()).collect();
+    let [helper] = numbers.as_slice() else { panic!("{numbers:?}") };
+    Pid::from_raw(*helper).unwrap()
+}
+
+/// On a busy machine the killing takes its time: until it is done nobody who waits to write is let go on.
+#[test]
+fn a_command_that_is_slow_to_die_writes_nothing_after_all() {
+    const TEST: &str = "mapping::a_command_that_is_slow_to_die_writes_nothing_after_all";
+    if !in_own_process(TEST, |command| command) {
+        return;
+    }
+    for tier in [Tier::A, Tier::B] {
+        let Some(walls) = walls(tier).filter(|_| has_git()) else { continue };
+        let ground = Ground::new();
+        let folder = ground.folder();
+        fs::hard_link(folder.join(".git/config"), folder.join("second")).unwrap();
+        let command = "touch begun; while [ ! -e go ]; do sleep 0.01; done; cat evil > second; sleep 60";
+        let (sender, ended) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| sender.send(run_tool(&walls, &folder, command)).unwrap());
+            while !folder.join("begun").exists() {
+                std::thread::yield_now();
+            }
+            let helper = own_helper();
+            kill_process(helper, Signal::STOP).unwrap();
+            fs::write(folder.join("go"), "").unwrap();
+            // Nobody kills it meanwhile.
+            let early = ended.recv_timeout(Duration::from_secs(1));
+            kill_process(helper, Signal::CONT).unwrap();
+            assert!(early.is_err(), "{tier:?}: whoever waits is let go on: {early:?}, {}", ground.config());
+            let ran = ended.recv().unwrap();
+            assert_eq!(
+                (code(&ran), ground.config()),
+                (Some("PROTECTED_PATH_DENIED"), ground.before.clone()),
+                "{tier:?}"
+            );
+        });
     }
 }
 
