@@ -329,8 +329,10 @@ impl Dispatcher {
             Command::SetSetting { key, value } => setting::set(&shared, &key, value).await,
             Command::ResetSetting { key } => setting::reset(&shared, &key).await,
             Command::Search { query, number } => {
+                let conversations = Arc::clone(&self.conversations);
                 self.errand(async move {
                     let hits = shared.store.search(&query, HITS).await?;
+                    let hits = conversations.found_too(&query, hits, HITS).await;
                     shared.publish(session::found(number, hits)).await;
                     Ok(())
                 });

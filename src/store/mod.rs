@@ -54,7 +54,7 @@ pub use message::{Delta, Page};
 pub use place::make_private_folder;
 pub use recovery::Recovery;
 pub use seal::SealKey;
-pub use search::Hit;
+pub use search::{Hit, Words};
 
 /// Everything that is kept. Cheap to clone; all clones share the threads.
 ///

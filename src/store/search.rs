@@ -47,6 +47,22 @@ impl Store {
     }
 }
 
+/// A search text for what the index does not hold: it is found by the same words, as they stand.
+#[derive(Debug)]
+pub struct Words(Query);
+
+impl Words {
+    /// `None` when there is nothing to look for.
+    pub fn new(query: &str) -> Option<Self> {
+        Query::new(query).map(Self)
+    }
+
+    /// The text around the first word, on one line; `None` where one of the words does not stand.
+    pub fn snippet(&self, text: &str) -> Option<String> {
+        snippet(&self.0, text, true)
+    }
+}
+
 /// A search text, taken apart.
 #[derive(Debug)]
 struct Query {

@@ -86,6 +86,7 @@ thread-list-failed = Not fetched. Try again
 thread-more = Show all { $count }
 thread-fewer = Show fewer
 thread-lives = This chat lives on { $server }
+thread-lives-help = What you write here goes to { $server } and to the model that it uses. Nod reaches nobody else for this chat, so there is no padlock to close. Secrets in files that are attached or read are masked before they leave, and a server is never sent them anyway. It takes no pictures.
 thread-empty-title = New chat on { $server }
 thread-empty-line = Its agent answers there. It may look into { $folder } on this computer, and every file that it wants to read waits for your yes.
 thread-unreached = This chat cannot be fetched from { $server }

@@ -85,6 +85,7 @@ thread-list-failed = 无法获取列表，点击重试
 thread-more = 显示全部 { $count } 个
 thread-fewer = 收起
 thread-lives = 这个对话位于 { $server }
+thread-lives-help = 你在这里写的内容会发送给 { $server } 和它使用的模型。Nod 不会为这个对话连接其他任何地址，所以这里没有“仅限本机”的挂锁。附加或读取的文件中的敏感内容在离开这台电脑之前都会被遮盖，对服务器不提供“仍然发送”。服务器不接受图片。
 thread-empty-title = 在 { $server } 上新建对话
 thread-empty-line = 由服务器上的智能体回答。它可以查看这台电脑上的 { $folder }，每读一个文件都要先得到你的允许。
 thread-unreached = 无法从 { $server } 取得这个对话

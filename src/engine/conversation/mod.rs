@@ -1,11 +1,12 @@
 //! Conversations that live on a server: its list, its histories, and turns that are answered there. What is shown is the
 //! server's; nothing of it is kept here but what the person typed and did not send. The mapping is `link::conversation`'s.
 
+mod search;
 mod server;
 mod settle;
 mod turn;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::sync::Mutex as OrderLock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::ir::{Image, LinkProblem, MessageId, SessionId, State};
+use crate::ir::{Image, LinkProblem, MessageId, Session, SessionId, State};
 use crate::link::conversation::{Conversation, is_name, session_of};
 use crate::port::{Command, Event, ThreadsState};
 
@@ -36,6 +37,8 @@ pub(super) struct Conversations {
     shared: Arc<Shared>,
     /// Those that somebody has looked at since the start.
     open: Mutex<HashMap<SessionId, Arc<Open>>>,
+    /// The lists that came last, by server.
+    listed: Mutex<BTreeMap<String, Vec<Session>>>,
     /// Cancelled when the engine ends.
     leaving: CancellationToken,
     tasks: TaskTracker,
@@ -77,6 +80,7 @@ impl Conversations {
         Arc::new(Self {
             shared: Arc::clone(shared),
             open: Mutex::default(),
+            listed: Mutex::default(),
             leaving: CancellationToken::new(),
             tasks: TaskTracker::new(),
         })
@@ -177,7 +181,7 @@ impl Conversations {
                 let mut sessions: Vec<_> = rows.map(|row| session_of(url, row)).collect();
                 // What was typed for a conversation that has not begun yet is not lost.
                 for (id, _) in drafts.iter().rev() {
-                    let is_listed = sessions.iter().any(|known: &crate::ir::Session| known.id == *id);
+                    let is_listed = sessions.iter().any(|known: &Session| known.id == *id);
                     if let Some((url, thread)) = id.home().filter(|_| !is_listed) {
                         sessions.insert(0, Conversation::new(url, thread, self.shared.now()).session);
                     }
@@ -186,6 +190,7 @@ impl Conversations {
                     let draft = drafts.iter().find(|(id, _)| *id == session.id);
                     session.draft = draft.map(|(_, text)| text.clone()).unwrap_or_default();
                 }
+                self.note_list(url, &sessions);
                 ThreadsState::Ready(sessions)
             }
             Err(problem) => ThreadsState::Failed(problem),

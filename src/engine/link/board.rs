@@ -87,7 +87,7 @@ impl Board {
     }
 
     /// All servers, in the order in which they were put up.
-    pub(super) fn views(&self) -> Vec<LinkView> {
+    pub(in crate::engine) fn views(&self) -> Vec<LinkView> {
         self.lock().iter().map(|entry| entry.view.clone()).collect()
     }
 

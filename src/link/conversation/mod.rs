@@ -97,6 +97,11 @@ impl Conversation {
         self.messages.last().map(|record| &record.id)
     }
 
+    /// What was said in it, oldest first.
+    pub fn messages(&self) -> &[MessageRecord] {
+        &self.messages
+    }
+
     /// What a front end is told when it opens the conversation.
     pub fn opened(&self, draft: String, queued: Vec<String>) -> Event {
         let mut messages = self.messages.clone();

@@ -114,7 +114,8 @@ pub fn chips(ui: &mut Ui, scene: &mut Scene<'_>, url: &str, is_roomy: bool) {
     let lives = scene.lang.format("thread-lives", &[("server", Arg::from(name.as_str()))]);
     let chip =
         Chip::new(&name).icon(Icon::Server).name(&lives).strong().max_width(if is_roomy { 200.0 } else { 120.0 });
-    if ui.add(chip).on_hover_text(lives.as_str()).clicked() {
+    let help = scene.lang.format("thread-lives-help", &[("server", Arg::from(name.as_str()))]);
+    if ui.add(chip).on_hover_text(help).clicked() {
         scene.push(Intent::OpenSettings(SettingsPage::Servers));
     }
 }

@@ -508,11 +508,60 @@ fn a_server_that_is_connected_for_a_while_has_its_conversations_in_the_window_fo
     window.says("Asked here");
     window.is_over(State::Done);
     assert_eq!(window.seen(), ["> Asked here", "From here."]);
+    window.until("the list has it", |state| state.threads.lists[&url].sessions.len() == 2);
     window.carry_out(vec![Command::StopLink { url: url.clone() }]);
-    window.until("the server is gone", |state| state.links.links.is_empty() && state.threads.lists.is_empty());
+    window.until("the server is gone", |state| state.links.links.is_empty());
     // Its token went with it.
     window.carry_out(vec![Command::ListThreads { url: url.clone() }]);
     window.until("nothing is asked of it any more", |state| {
         state.threads.lists.get(&url).is_some_and(|list| list.problem.is_some())
     });
+}
+
+#[test]
+fn the_search_finds_titles_and_what_is_loaded_of_a_servers_conversations() {
+    let Setting { model, server, token, operator: _operator } = setting();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = server.client(&token);
+    model.answer(says("It ripens in autumn."));
+    runtime.block_on(async {
+        let turn = client.prepare(json!({"input": "When is the harvest?"})).await;
+        client.run(&turn).await.rest().await;
+    });
+    let mut window = Window::connected(&server, &token);
+    model.answer(says("收成在秋天。"));
+    window.begin();
+    window.says("收成是什么时候？");
+    window.is_over(State::Done);
+    let found = |window: &mut Window, query: &str| {
+        window.act(Intent::Search(query.into()));
+        window.until("an answer", |state| !state.search.is_searching);
+        let hits = window.state.search.hits.iter();
+        hits.map(|hit| (hit.title.clone(), hit.message.is_some(), hit.snippet.clone())).collect::<Vec<_>>()
+    };
+    let harvest = "When is the harvest?".to_owned();
+    assert_eq!(found(&mut window, "HARVEST"), [(harvest.clone(), false, harvest.clone())]);
+    // Not loaded yet: its words are the server's.
+    assert!(found(&mut window, "autumn").is_empty());
+    let here = "收成是什么时候？".to_owned();
+    let places: Vec<(bool, String)> =
+        found(&mut window, "收成").into_iter().map(|(_, is_message, text)| (is_message, text)).collect();
+    assert!(places.contains(&(true, "收成在秋天。".into())) && places.contains(&(true, here.clone())), "{places:?}");
+    // Once it was looked at, they are found, and a hit leads there.
+    found(&mut window, "HARVEST");
+    let hit = window.state.search.hits[0].clone();
+    window.act(Intent::JumpTo { session: hit.session.clone(), message: None });
+    window.until("it is open", |state| {
+        state.shown().is_some_and(|view| view.session.id == hit.session && !view.is_empty())
+    });
+    window.act(Intent::Search("autumn".into()));
+    window.until("a hit", |state| !state.search.is_searching);
+    let hits = &window.state.search.hits;
+    assert_eq!((hits.len(), hits[0].title.as_str(), hits[0].message.is_some()), (1, "When is the harvest?", true));
+    // A server that is gone takes its conversations out of the search.
+    window.act(Intent::RemoveLink(window.url.clone()));
+    window.until("the server is gone", |state| state.links.links.is_empty());
+    window.act(Intent::Search("harvest".into()));
+    window.until("an answer", |state| !state.search.is_searching);
+    assert!(window.state.search.hits.is_empty());
 }
