@@ -31,25 +31,30 @@ pub(super) fn find(text: &str) -> Vec<Secret> {
 }
 
 fn whole(text: &str, ranges: &mut Vec<Range<usize>>) {
-    let (Some(begin), Some(end)) = (BEGIN.as_ref(), END.as_ref()) else { return };
+    let all = |pattern: &LazyLock<Option<Regex>>| -> Vec<Range<usize>> {
+        pattern.iter().flat_map(|pattern| pattern.find_iter(text)).map(|hit| hit.range()).collect()
+    };
+    // Once for the whole text: from each place anew they would take the square of its length.
+    let (begins, ends) = (all(&BEGIN), all(&END));
+    let (mut begins, mut ends) = (begins.into_iter().peekable(), ends.into_iter().peekable());
     let mut at = 0;
     loop {
-        let next = begin.find_at(text, at);
-        let closed = end.find_at(text, at);
-        match (next, closed) {
+        while begins.next_if(|begun| begun.start < at).is_some() {}
+        while ends.next_if(|ended| ended.start < at).is_some() {}
+        match (begins.peek().cloned(), ends.peek().cloned()) {
             // An end whose beginning was cut off: the lines before it.
-            (begun, Some(ended)) if begun.is_none_or(|begun| ended.start() < begun.start()) => {
-                ranges.push(body_start(text, at, ended.start())..ended.end());
-                at = ended.end();
+            (begun, Some(ended)) if begun.as_ref().is_none_or(|begun| ended.start < begun.start) => {
+                ranges.push(body_start(text, at, ended.start)..ended.end);
+                at = ended.end;
             }
             (Some(begun), Some(ended)) => {
-                ranges.push(begun.start()..ended.end());
-                at = ended.end();
+                ranges.push(begun.start..ended.end);
+                at = ended.end;
             }
             (Some(begun), None) => {
-                let until = body_end(text, begun.end());
-                ranges.push(begun.start()..until);
-                at = until.max(begun.end());
+                let until = body_end(text, begun.end);
+                ranges.push(begun.start..until);
+                at = until.max(begun.end);
             }
             (None, _) => return,
         }
@@ -175,6 +180,7 @@ fn borders(text: &str, least: usize, is_width: &dyn Fn(usize) -> bool) -> Vec<Ra
     let is_cut =
         |line: Option<&Range<usize>>| line.is_none_or(|line| text.get(line.clone()).unwrap_or_default().contains('…'));
     let parts: Vec<Option<Range<usize>>> = lines.iter().map(|line| key_part(text, line)).collect();
+    let marks = Marks::of(text);
     let width = |at: usize| parts.get(at)?.as_ref().map(ExactSizeIterator::len).filter(|width| is_width(*width));
     let mut found = Vec::new();
     let mut at = 0;
@@ -189,8 +195,8 @@ fn borders(text: &str, least: usize, is_width: &dyn Fn(usize) -> bool) -> Vec<Ra
         if count >= least
             && (is_cut(before) || is_cut(lines.get(next)))
             && let (Some(Some(first)), Some(Some(last))) = (parts.get(at), parts.get(next - 1))
-            && !is_public(text.get(..first.start).unwrap_or_default())
-            && !is_public_after(text.get(last.end..).unwrap_or_default())
+            && !marks.is_within_public(first.start)
+            && !marks.is_before_public_end(last.end)
             && !is_other_file(text.get(first.clone()).unwrap_or_default())
         {
             // The last line of a key is shorter.
@@ -315,18 +321,33 @@ fn push_line(found: &mut Vec<Range<usize>>, line: Range<usize>) {
     }
 }
 
-/// Whether a block that is public by its own words is open at the end of a text.
-fn is_public(before: &str) -> bool {
-    let tail = before.trim_end();
-    tail.rfind("-----BEGIN ").is_some_and(|begun| !tail.get(begun..).is_some_and(|block| block.contains("-----END ")))
+/// Where blocks of any kind begin and end.
+struct Marks {
+    begins: Vec<usize>,
+    ends: Vec<usize>,
+    private_ends: Vec<usize>,
 }
 
-/// Whether a block that is public by its own words ends in a text that does not begin it.
-fn is_public_after(after: &str) -> bool {
-    let Some(ended) = after.find("-----END ") else { return false };
-    let is_begun = after.find("-----BEGIN ").is_some_and(|begun| begun < ended);
-    let is_private = END.as_ref().and_then(|end| end.find(after)).is_some_and(|hit| hit.start() == ended);
-    !is_begun && !is_private
+impl Marks {
+    fn of(text: &str) -> Self {
+        let all = |word: &str| memchr::memmem::find_iter(text.as_bytes(), word).collect();
+        let private_ends = END.iter().flat_map(|end| end.find_iter(text)).map(|hit| hit.start()).collect();
+        Self { begins: all("-----BEGIN "), ends: all("-----END "), private_ends }
+    }
+
+    /// Whether a block is open at a place; of a private key everything is found already.
+    fn is_within_public(&self, place: usize) -> bool {
+        let last = |marks: &[usize]| marks.get(marks.partition_point(|mark| *mark < place).checked_sub(1)?).copied();
+        last(&self.begins).is_some_and(|begun| last(&self.ends).is_none_or(|ended| ended < begun))
+    }
+
+    /// Whether a block that is public by its own words ends behind a place and does not begin there.
+    fn is_before_public_end(&self, place: usize) -> bool {
+        let next = |marks: &[usize]| marks.get(marks.partition_point(|mark| *mark < place)).copied();
+        next(&self.ends).is_some_and(|ended| {
+            next(&self.begins).is_none_or(|begun| begun > ended) && next(&self.private_ends) != Some(ended)
+        })
+    }
 }
 
 fn has_all_kinds(line: &str) -> bool {

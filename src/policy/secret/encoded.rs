@@ -1,5 +1,4 @@
-//! Secrets in another writing: text in base64, and UTF-16 that was read byte by byte. What is found there is masked where it
-//! was written.
+//! Secrets in base64, of UTF-16 too. What is found there is masked where it was written.
 
 use std::sync::LazyLock;
 
@@ -8,7 +7,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::Regex;
 
-use super::{Secret, assignment, block, token};
+use super::{Secret, block, find_short};
 
 /// Base64 in one piece or in lines.
 static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -32,15 +31,13 @@ struct Reading {
 
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let in_base64 = BASE64.iter().flat_map(|pattern| pattern.find_iter(text));
-    let readings = in_base64.filter_map(|hit| decode(hit.as_str(), hit.start())).chain(without_nul(text));
-    readings.flat_map(|reading| find_in(&reading)).collect()
+    in_base64.filter_map(|hit| decode(hit.as_str(), hit.start())).flat_map(|reading| find_in(&reading)).collect()
 }
 
 fn find_in(reading: &Reading) -> Vec<Secret> {
     let Reading { text, places } = reading;
     let mut found = if block::may_hold(text.as_bytes()) { block::find(text) } else { Vec::new() };
-    found.extend(token::find(text));
-    found.extend(assignment::find(text));
+    found.extend(find_short(text));
     let place = |secret: Secret| {
         let (start, _) = *places.get(secret.range.start)?;
         let (_, end) = *places.get(secret.range.end.checked_sub(1)?)?;
@@ -92,16 +89,7 @@ fn decode(written: &str, offset: usize) -> Option<Reading> {
     None
 }
 
-/// UTF-16 that was read as single bytes has a NUL beside every sign.
-fn without_nul(text: &str) -> Option<Reading> {
-    if !text.contains('\0') {
-        return None;
-    }
-    let shown: String = text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
-    let places = text.char_indices().map(|(at, c)| (at, at + c.len_utf8())).collect();
-    Some(stripped(Reading { text: shown, places }))
-}
-
+/// UTF-16 has a NUL beside every sign.
 fn stripped(reading: Reading) -> Reading {
     let kept = reading.text.bytes().zip(reading.places).filter(|(byte, _)| *byte != 0);
     let (text, places): (Vec<u8>, Vec<_>) = kept.unzip();

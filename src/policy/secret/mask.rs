@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Secret, SecretKind, assignment, block, find_secrets, in_order, part, random};
+use super::known::KnownValues;
+use super::{Secret, SecretKind, assignment, block, find_secrets, in_order, part, random, reading};
 
 /// A value that was found in a session. The value itself is not in here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +36,10 @@ pub fn secret_id(value: &str) -> String {
 #[derive(Debug, Default)]
 pub struct Masker {
     secrets: BTreeMap<String, MaskedSecret>,
-    /// Values that are random enough to be looked for everywhere, longest first. In memory only.
-    values: Vec<(String, String)>,
+    /// How many of each kind.
+    counts: BTreeMap<SecretKind, u32>,
+    /// Values that are random enough to be looked for everywhere.
+    values: KnownValues,
     /// What stands for a value by its kind, where that is no placeholder.
     marks: BTreeMap<SecretKind, String>,
 }
@@ -43,8 +47,13 @@ pub struct Masker {
 impl Masker {
     /// Goes on with what is known of the session.
     pub fn new(known: Vec<MaskedSecret>) -> Self {
+        let mut counts = BTreeMap::new();
+        for secret in &known {
+            let count: &mut u32 = counts.entry(secret.kind).or_default();
+            *count = secret.number.max(*count);
+        }
         let secrets = known.into_iter().map(|secret| (secret.id.clone(), secret)).collect();
-        Self { secrets, ..Self::default() }
+        Self { secrets, counts, ..Self::default() }
     }
 
     /// Puts a mark of its kind where a value stands, for who tells later what the mark means.
@@ -70,33 +79,35 @@ impl Masker {
 
     /// A text that repeats what was found before, in other words than its own: only known values are masked.
     pub fn known<'text>(&self, text: &'text str) -> Cow<'text, str> {
-        // What is settled is not looked at again: a shorter value may stand in a longer one that is sent.
-        let mut parts = vec![(Cow::Borrowed(text), Part::Open)];
-        for (value, id) in &self.values {
-            let Some(secret) = self.secrets.get(id) else { continue };
-            if !parts.iter().any(|(part, state)| *state == Part::Open && part.contains(value.as_str())) {
-                continue;
-            }
-            let shown = if secret.is_released { value.clone() } else { shown(&self.marks, secret) };
-            let mut split = Vec::with_capacity(parts.len() + 2);
-            for (part, state) in parts {
-                if state == Part::Settled {
-                    split.push((part, state));
-                    continue;
-                }
-                for (index, piece) in part.split(value.as_str()).enumerate() {
-                    if index > 0 {
-                        split.push((Cow::Owned(shown.clone()), Part::Settled));
-                    }
-                    split.push((Cow::Owned(piece.to_owned()), Part::Open));
-                }
-            }
-            parts = split;
+        self.without(text, &self.standing_in(text))
+    }
+
+    /// The known values of a text and where they stand in it, broken lines and colours within them too.
+    fn standing_in(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        if self.values.is_empty() {
+            return Vec::new();
         }
-        match <[_; 1]>::try_from(parts) {
-            Ok([(whole, _)]) => whole,
-            Err(parts) => Cow::Owned(parts.into_iter().map(|(part, _)| part).collect()),
+        let reading = reading::in_one_line(text);
+        let read = reading.as_ref().map_or(text, |reading| reading.text.as_str());
+        let place = |range: Range<usize>| reading.as_ref().map_or(Some(range.clone()), |reading| reading.place(&range));
+        let found = self.values.find(read).into_iter();
+        found.filter_map(|(range, id)| Some((place(range)?, id.to_owned()))).collect()
+    }
+
+    fn without<'text>(&self, text: &'text str, standing: &[(Range<usize>, String)]) -> Cow<'text, str> {
+        let mut masked = String::new();
+        let mut done = 0;
+        for (range, id) in standing {
+            let Some(secret) = self.secrets.get(id).filter(|secret| !secret.is_released) else { continue };
+            masked.push_str(text.get(done..range.start).unwrap_or_default());
+            masked.push_str(&shown(&self.marks, secret));
+            done = range.end;
         }
+        if done == 0 {
+            return Cow::Borrowed(text);
+        }
+        masked.push_str(text.get(done..).unwrap_or_default());
+        Cow::Owned(masked)
     }
 
     /// Known values in every text of a JSON value.
@@ -158,7 +169,7 @@ impl Masker {
             // Words of a person: the key is over. A path or a number between its lines is not.
             within.is_open = false;
         }
-        if name.is_some_and(assignment::is_secret_name) && assignment::is_secret_value(text) {
+        if name.is_some_and(|name| assignment::is_secret_name(name) && assignment::is_secret_value(name, text)) {
             let whole = Secret { range: 0..text.len(), kind: SecretKind::Password };
             return self.replace(place, text, &[whole]).into_owned();
         }
@@ -200,44 +211,39 @@ impl Masker {
 
     /// Known values, with the place noted.
     fn known_at<'text>(&mut self, place: &str, text: &'text str) -> Cow<'text, str> {
-        let here: Vec<String> =
-            self.values.iter().filter(|(value, _)| text.contains(value.as_str())).map(|(_, id)| id.clone()).collect();
-        for id in here {
-            if let Some(secret) = self.secrets.get_mut(&id) {
+        let standing = self.standing_in(text);
+        for (_, id) in &standing {
+            if let Some(secret) = self.secrets.get_mut(id).filter(|secret| !secret.places.contains(place)) {
                 secret.places.insert(place.to_owned());
             }
         }
-        self.known(text)
+        self.without(text, &standing)
     }
 
     /// Notes a value; gives what stands for it, or `None` where it is sent as it is.
     fn meet(&mut self, place: &str, value: &str, kind: SecretKind) -> Option<String> {
+        // A value that a line break or a colour parts is the value.
+        let value: &str = &match kind {
+            SecretKind::PrivateKey => Cow::Borrowed(value),
+            SecretKind::ApiKey | SecretKind::Token | SecretKind::Password => reading::unbroken(value),
+        };
         let id = secret_id(value);
         let lines = (kind == SecretKind::PrivateKey).then(|| block::own_lines(value)).into_iter().flatten();
-        let own: Vec<&str> = [value].into_iter().filter(|value| is_recognisable(value, kind)).chain(lines).collect();
-        let count = self.values.len();
-        for own in own {
-            if !self.values.iter().any(|(known, _)| known == own) {
-                self.values.push((own.to_owned(), id.clone()));
+        for own in [value].into_iter().filter(|value| is_recognisable(value, kind)).chain(lines) {
+            self.values.insert(own, &id);
+        }
+        let count = self.counts.entry(kind).or_default();
+        let next = *count + 1;
+        let secret = self.secrets.entry(id.clone()).or_insert_with(|| {
+            *count = next;
+            MaskedSecret {
+                id,
+                kind,
+                number: next,
+                tail: tail(value, kind),
+                is_released: false,
+                places: BTreeSet::new(),
             }
-        }
-        if self.values.len() > count {
-            self.values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
-        }
-        let next = 1 + self
-            .secrets
-            .values()
-            .filter(|secret| secret.kind == kind)
-            .map(|secret| secret.number)
-            .max()
-            .unwrap_or(0);
-        let secret = self.secrets.entry(id.clone()).or_insert_with(|| MaskedSecret {
-            id,
-            kind,
-            number: next,
-            tail: tail(value, kind),
-            is_released: false,
-            places: BTreeSet::new(),
         });
         secret.places.insert(place.to_owned());
         (!secret.is_released).then(|| shown(&self.marks, secret))
@@ -271,13 +277,6 @@ fn holds_key_line(item: &Value) -> bool {
     is_line(item) || item.as_object().is_some_and(|fields| fields.values().any(is_line))
 }
 
-/// Whether a part of a text may still be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Open,
-    Settled,
-}
-
 /// What stands where the value stood.
 fn shown(marks: &BTreeMap<SecretKind, String>, secret: &MaskedSecret) -> String {
     let placeholder = || format!("«masked: {} #{}»", secret.kind.words(), secret.number);
@@ -288,7 +287,8 @@ fn shown(marks: &BTreeMap<SecretKind, String>, secret: &MaskedSecret) -> String 
 /// only where it was met: it is looked for everywhere unless it could stand in any text.
 fn is_recognisable(value: &str, kind: SecretKind) -> bool {
     let is_own = kind == SecretKind::Password && !random::is_ordinary(value);
-    (value.len() >= 12 || is_own) && random::is_random(value)
+    let is_phrase = value.len() >= 12 && value.contains(' ');
+    is_phrase || ((value.len() >= 12 || is_own) && random::is_random(value))
 }
 
 /// The end of a value, for the person to know it by: only of long ones, and of no key block, whose end is the same in all.

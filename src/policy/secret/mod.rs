@@ -1,15 +1,21 @@
-//! Token-like text: provider keys, tokens, passwords in addresses and assignments, private keys. Finds them, and masks them
-//! in what leaves this machine.
+//! Token-like text: provider keys, tokens, passwords in addresses, assignments and files of credentials, private keys. Finds
+//! them, and masks them in what leaves this machine.
+//!
+//! A text is searched as it is written and as its reader puts it together ([`reading`]): a line break or a colour within a key
+//! hides it from nobody.
 //!
 //! Every pattern is a regular expression without backtracking, so that the time grows with the text alone. A hit is not
 //! trusted for its prefix only: it must look random too. What is found here is data; nothing is refused because of it.
 
 mod assignment;
 mod block;
+mod credential;
 mod encoded;
+mod known;
 mod mask;
 mod part;
 mod random;
+mod reading;
 mod token;
 
 #[cfg(test)]
@@ -83,11 +89,30 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 
 /// Every secret in a text, in order, none inside another.
 pub fn find_secrets(text: &str) -> Vec<Secret> {
-    let mut found = block::find(text);
-    found.extend(token::find(text));
-    found.extend(assignment::find(text));
-    found.extend(encoded::find(text));
+    let plain = in_order(find_written(text));
+    let Some(reading) = reading::of(text) else { return plain };
+    let mut found = reading.placed(in_order(find_written(&reading.text)), &plain);
+    if found.is_empty() {
+        return plain;
+    }
+    found.extend(plain);
     in_order(found)
+}
+
+/// Every secret in a text as it is written, in no order.
+fn find_written(text: &str) -> Vec<Secret> {
+    let mut found = block::find(text);
+    found.extend(find_short(text));
+    found.extend(encoded::find(text));
+    found
+}
+
+/// All but blocks of keys and what is written in another way.
+fn find_short(text: &str) -> Vec<Secret> {
+    let mut found = token::find(text);
+    found.extend(assignment::find(text));
+    found.extend(credential::find(text));
+    found
 }
 
 /// Of two that overlap the longer one stays: a block before what stands in it, a key before the name that it has.

@@ -42,7 +42,57 @@ pub(super) fn is_random(text: &str) -> bool {
     let count = [lower, upper, digit, sign].into_iter().filter(|has| *has).count();
     // Without a digit it must hold everything else: words and names hold less.
     let is_mixed = digit || (sign && lower && upper && !is_name(text));
-    text.len() >= 8 && count >= 2 && is_mixed && entropy(text) >= 2.7 && !is_placeholder(text) && !is_path(text)
+    text.len() >= 8
+        && count >= 2
+        && is_mixed
+        && is_mostly_ascii(text)
+        && entropy(text) >= 2.7
+        && !is_placeholder(text)
+        && !is_path(text)
+}
+
+/// Whether the text could be what a person chose as a password: it may be shorter than what a program makes.
+pub(super) fn is_password(text: &str) -> bool {
+    const SHORTEST: usize = 6;
+    let has = |kind: fn(&u8) -> bool| text.as_bytes().iter().any(kind);
+    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    let is_short = (SHORTEST..8).contains(&text.len()) && is_mixed && entropy(text) >= 2.2;
+    let is_short = is_short && is_mostly_ascii(text) && !is_placeholder(text) && !is_path(text);
+    (is_random(text) || is_short) && !is_measure(text)
+}
+
+/// `1024.5ms`, `v1.2.3`: how much, how often, which.
+fn is_measure(text: &str) -> bool {
+    let figures = text.trim_start_matches('v').trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
+    text.len() - figures.len() <= 4 && figures.bytes().all(|byte| byte.is_ascii_digit() || b".,:/-+".contains(&byte))
+}
+
+/// Whether several words are a phrase that somebody remembers, and no sentence of a program about one.
+pub(super) fn is_phrase(text: &str) -> bool {
+    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let is_plain = |word: &String| {
+        word.len() <= 24
+            && word.bytes().all(|byte| byte.is_ascii_graphic() && !b"()<>{}[]".contains(&byte))
+            && !SENTENCE_WORDS.contains(&word.trim_end_matches([',', '.', ':', '!', '?', ';']))
+            && !["pass", "pwd", "kennwort", "letter", "character", "digit"].iter().any(|part| word.contains(part))
+    };
+    let is_sentence = text.trim_end().ends_with(['.', ':', '?', '!', ',']);
+    (2..=25).contains(&words.len()) && !is_sentence && words.iter().all(is_plain) && !is_placeholder(text)
+}
+
+/// What sentences are made of, and phrases to remember are not.
+const SENTENCE_WORDS: &[&str] = &[
+    "a", "an", "the", "your", "you", "my", "must", "should", "can", "enter", "type", "please", "is", "are", "was", "be", "to",
+    "of", "and", "or", "not", "no", "for", "with", "at", "by", "as", "least", "new", "old", "current", "confirm", "forgot",
+    "forgotten", "reset", "change", "invalid", "wrong", "incorrect", "required", "missing", "again", "here", "in", "on",
+    "this", "that", "if", "it", "its", "from", "min", "max", "minimum", "more", "than", "does", "has", "have", "use", "used",
+    "see", "der", "die", "das", "und", "oder", "ihr", "bitte", "mindestens", "le", "la", "les", "votre", "de", "su", "el",
+    "string", "optional", "default", "none", "null",
+];
+
+/// Not words of another script about a password.
+fn is_mostly_ascii(text: &str) -> bool {
+    text.chars().filter(char::is_ascii).count() * 2 > text.chars().count()
 }
 
 /// Whether a text of several kinds of signs could stand in any other text by chance: a date, a version, an address in

@@ -265,11 +265,11 @@ fn what_repeats_a_found_value_in_other_words_is_masked_too() {
 #[test]
 fn a_short_password_that_was_met_by_its_name_is_known_everywhere() {
     for password in ["Tr0ub4dor&3", "Xy12!abc", "p4ssw0rd", "hunter2024", "Kx9-mQ2z"] {
-        let prose = format!("The password is {password}, so mysql -p{password} will do.");
+        let prose = format!("Use {password}, so x{password} will do.");
         let mut masker = Masker::default();
         assert_eq!(masker.text("before", &prose), prose, "nothing is known yet");
         masker.text("call", &format!("password={password}"));
-        let expected = "The password is «masked: password #1», so mysql -p«masked: password #1» will do.";
+        let expected = "Use «masked: password #1», so x«masked: password #1» will do.";
         assert_eq!(masker.known(&prose), expected);
         assert_eq!(masker.again("before", &prose), expected);
         let secrets = masker.secrets();
@@ -424,6 +424,44 @@ fn secrets_in_base64_and_in_utf_16_are_masked_where_they_are_written() {
     assert!(!masked.contains(inner.trim_matches('"')), "{masked}");
     let harmless = STANDARD.encode("Just some words of a person, which nobody needs to hide from anyone at all.");
     assert_eq!(found(&harmless), []);
+}
+
+/// Of anything that an attacker may repeat, four times as much takes about four times as long.
+#[test]
+fn time_grows_with_the_text_alone() {
+    const BYTES: usize = 300_000;
+    let key = |at: usize| format!("ghp_{at:08}{}\n", signs(28));
+    let many_keys: String = (0..BYTES / 40).map(key).collect();
+    let repeated = [
+        "-----BEGIN PRIVATE KEY-----\n".to_owned(),
+        "-----END PRIVATE KEY-----\n".to_owned(),
+        format!("…\n{}\n{}\n{}\n", signs(64), signs(64), signs(64)),
+        "password=".to_owned(),
+        "password is ".to_owned(),
+        "name: password value: ".to_owned(),
+        "<password><password ".to_owned(),
+        "curl -u mysql -p secret ".to_owned(),
+        "machine a login b ".to_owned(),
+        "\u{1b}]\u{1b}[".to_owned(),
+        "aB3dE6gH9jK2mN5pQ8rS\n".to_owned(),
+        "\u{200b}a".to_owned(),
+        "a:b:c:d:e:123:".to_owned(),
+        "$6$a$".to_owned(),
+        " ".to_owned(),
+        signs(66),
+    ];
+    let texts = repeated.iter().map(|part| part.repeat(BYTES / part.len()));
+    for text in texts.chain([many_keys]) {
+        let timed = |text: &str| {
+            let begun = std::time::Instant::now();
+            Masker::default().text("call", text);
+            begun.elapsed()
+        };
+        let half: String = text.chars().take(text.chars().count() / 4).collect();
+        let (short, long) = (timed(&half), timed(&text));
+        // Twice the factor, and some ticks of a busy machine: a square would be sixteen.
+        assert!(long < short * 9 + std::time::Duration::from_millis(400), "{short:?}, {long:?}: {:.40}", text);
+    }
 }
 
 proptest! {

@@ -1,0 +1,264 @@
+//! Secrets that are known by the place where they stand: in files of credentials, as an option of a command, as the value of
+//! an element, and the hashes of passwords.
+
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use regex::Regex;
+
+use super::assignment::NAME;
+use super::random::{entropy, is_code_name, is_ordinary, is_password, is_placeholder};
+use super::{Secret, SecretKind};
+
+/// What the text at such a place must be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    /// The place alone says so.
+    Place,
+    /// It must look like a password too.
+    Looks,
+    /// The same where other things stand in such a form.
+    LooksOwn,
+    /// `name:password` in base64.
+    Basic,
+    /// The whole form is proof.
+    Form,
+    /// Forty signs, as AWS makes them.
+    Forty,
+}
+
+/// Each with the value in its first group.
+fn shapes() -> Vec<(String, Proof)> {
+    let name = &*NAME;
+    let within = r"[^\r\n|;&]{0,400}?\s";
+    let value = r#"["']?([^\s"'|;&]{4,200})"#;
+    vec![
+        // .netrc, in one line or in several.
+        (r"(?m)^[ \t]*(?:machine[ \t]+\S+|default)\s+(?:(?:login|account)\s+\S+\s+)+password\s+(\S{3,200})".into(), Proof::Place),
+        (r"(?m)^[ \t]*machine[ \t]+\S+\s+password\s+(\S{3,200})\s+login\s".into(), Proof::Place),
+        (r"(?-u:\b)login\s+\S{1,80}\s+password\s+(\S{6,200})".into(), Proof::LooksOwn),
+        // .pgpass
+        (r"(?m)^[A-Za-z0-9_.*-]{1,200}:(?:\*|[56]432):[^:\s]{1,80}:[^:\s]{1,80}:(\S{4,200})\r?$".into(), Proof::Place),
+        (r"(?m)^[A-Za-z0-9_.*-]{1,200}:[0-9]{3,5}:[^:\s]{1,80}:[^:\s]{1,80}:(\S{6,200})\r?$".into(), Proof::LooksOwn),
+        // Docker's config.json, .npmrc
+        (r#"\\?"auth\\?"\s*:\s*\\?"([A-Za-z0-9+/_-]{8,}={0,2})\\?""#.into(), Proof::Basic),
+        (r#"(?-u:\b)_auth["']?\s*[:=]\s*["']?([A-Za-z0-9+/]{8,}={0,2})"#.into(), Proof::Basic),
+        // crypt(3), htpasswd, Django, LDAP. Compose files double the dollar.
+        (r"(\${1,2}(?:1|apr1)\${1,2}[./A-Za-z0-9]{1,8}\${1,2}[./A-Za-z0-9]{22})".into(), Proof::Form),
+        (r"(\${1,2}2[abxy]?\${1,2}[0-9]{2}\${1,2}[./A-Za-z0-9]{53})".into(), Proof::Form),
+        (r"(\${1,2}(?:[56]|sm3)\${1,2}(?:rounds=[0-9]{1,9}\${1,2})?[./A-Za-z0-9]{1,16}\${1,2}[./A-Za-z0-9]{43,86})".into(), Proof::Form),
+        (r"(\${1,2}(?:gy|y)\${1,2}[./A-Za-z0-9]{1,12}\${1,2}[./A-Za-z0-9]{0,86}\${1,2}[./A-Za-z0-9]{43})".into(), Proof::Form),
+        (r"(\${1,2}(?:argon2(?:id|i|d)|scrypt|pbkdf2[a-z0-9-]{0,12}|bcrypt-sha256|7)\$[A-Za-z0-9=,.$+/]{4,120}\$[A-Za-z0-9+/.]{16,})".into(), Proof::Form),
+        (r"((?-u:\b)(?:pbkdf2_sha(?:1|256|512)|bcrypt_sha256|argon2|scrypt)\$[A-Za-z0-9=,.$+/]{4,120}\$[A-Za-z0-9+/.]{16,}={0,2})".into(), Proof::Form),
+        (r"(\{(?:S?SHA(?:256|384|512)?|S?MD5)\}[A-Za-z0-9+/]{22,}={0,2})".into(), Proof::Form),
+        // Options of commands.
+        (r#"(?-u:\b)curl(?-u:\b)(?:[^\r\n]|\\\r?\n){0,600}?\s(?:-[A-Za-z]{0,8}[uU]|--user|--proxy-user)[ \t=]*["']?[^\s:"']{1,80}:([^\s"']{3,200})"#.into(), Proof::Place),
+        (format!(r"(?-u:\b)(?:https?|xh)[ \t]{within}(?:-a|--auth)[ =]\S{{1,80}}:{value}"), Proof::Place),
+        (format!(r"(?-u:\b)(?:mysql(?:dump|admin|import|sh|check)?|mariadb(?:-[a-z]+)?)(?-u:\b){within}-p{value}"), Proof::Place),
+        (format!(r"(?-u:\b)sshpass{within}?-p\s*{value}"), Proof::Place),
+        (format!(r"(?-u:\b)redis-cli{within}(?:-a|--pass)[ =]+{value}"), Proof::Place),
+        (format!(r"(?-u:\b)ldap[a-z]{{3,10}}{within}-w\s*{value}"), Proof::Place),
+        (format!(r"(?-u:\b)(?:7za?|7zr|rar|unrar)(?-u:\b){within}-p{value}"), Proof::Place),
+        (format!(r"(?-u:\b)(?:un)?zip(?-u:\b){within}-P\s*{value}"), Proof::Place),
+        (format!(r"(?-u:\b)(?:docker|podman|nerdctl|helm|oras|oc|az)(?-u:\b){within}login{within}-p[ =]+{value}"), Proof::Place),
+        (format!(r#"-pass(?:in|out)?[ \t]+["']?pass:{value}"#), Proof::Place),
+        (format!(r#"(?i)(?:^|\s)--?[a-z0-9-]{{0,40}}?{name}[ \t]+["']?([^\s"'|;&<>()\[\]]{{6,512}})"#), Proof::Looks),
+        (r#"(?i)ConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\r\n]{4,200})["']"#.into(), Proof::Place),
+        // Elements and their attributes; Kubernetes' pairs of a name and a value.
+        (format!(r"(?i)<[a-z0-9_:.-]{{0,80}}?{name}(?:\s[^<>]{{0,200}})?>\s*([^<>\s]{{6,512}})\s*</"), Proof::Looks),
+        (format!(r#"(?i)(?:key|name|id|property)\s*=\s*["'][a-z0-9_:. -]{{0,80}}?{name}["'][^<>]{{0,80}}?\svalue\s*=\s*["']([^"'<>\s]{{6,512}})["']"#), Proof::Looks),
+        (format!(r#"(?i)(?:key|name|id|property)\s*=\s*["'][a-z0-9_:. -]{{0,80}}?{name}["'][^<>]{{0,80}}>\s*([^<>\s]{{6,512}})\s*</"#), Proof::Looks),
+        (format!(r#"(?i)name["']?\s*:\s*["']?[a-z0-9_.-]{{0,80}}?{name}["']?\s*,?\s*["']?value["']?\s*:\s*["']?([^\s"',}}]{{6,512}})"#), Proof::Looks),
+        // What stands beside the word and has the form of one.
+        (r"(?i:secret)[^\r\n]{0,40}?[^A-Za-z0-9/+]([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|\z)".into(), Proof::Forty),
+    ]
+}
+
+static SHAPES: LazyLock<Vec<(Regex, Proof)>> = LazyLock::new(|| {
+    let compiled = shapes().into_iter().map(|(pattern, proof)| Some((Regex::new(&pattern).ok()?, proof)));
+    compiled.flatten().collect()
+});
+
+pub(super) fn find(text: &str) -> Vec<Secret> {
+    let mut found = Vec::new();
+    for (pattern, proof) in SHAPES.iter() {
+        let values = pattern.captures_iter(text).filter_map(|hit| hit.get(1));
+        found.extend(
+            values
+                .filter(|value| proves(*proof, value.as_str()))
+                .map(|value| Secret { range: value.range(), kind: SecretKind::Password }),
+        );
+    }
+    found
+}
+
+fn proves(proof: Proof, value: &str) -> bool {
+    match proof {
+        Proof::Form => true,
+        Proof::Place => {
+            let is_port = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+            let is_word = ["password", "passwd", "pass", "secret", "token"].contains(&value.to_ascii_lowercase().as_str());
+            !is_port && !is_word && !value.starts_with('-') && !is_placeholder(value)
+        }
+        Proof::Looks => is_password(value) && !is_code_name(value) && !value.starts_with('-'),
+        Proof::LooksOwn => proves(Proof::Looks, value) && !is_ordinary(value),
+        Proof::Basic => {
+            let decoded = STANDARD_NO_PAD.decode(value.trim_end_matches('=')).ok();
+            let plain = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+            plain.is_some_and(|plain| {
+                plain.split_once(':').is_some_and(|(name, password)| {
+                    !name.is_empty() && !password.is_empty() && plain.bytes().all(|byte| byte.is_ascii_graphic())
+                })
+            })
+        }
+        Proof::Forty => {
+            let has = |kind: fn(&u8) -> bool| value.as_bytes().iter().any(kind);
+            has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit) && entropy(value) >= 4.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::find_secrets;
+    use super::*;
+
+    fn found(text: &str) -> Vec<&str> {
+        find_secrets(text).into_iter().map(|secret| &text[secret.range]).collect()
+    }
+
+    #[test]
+    fn every_shape_is_a_pattern_with_one_value() {
+        assert_eq!(SHAPES.len(), shapes().len());
+        assert!(SHAPES.iter().all(|(pattern, _)| pattern.captures_len() == 2));
+    }
+
+    #[test]
+    fn passwords_are_found_in_every_kind_of_file_that_holds_them() {
+        let crypt = "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6kL9nP2qR5sT8uW1xY4zA7bC0dG3eM6aB3dE6gH9jK2mN5pQ8rS";
+        let hashes = [
+            format!("$6$saltsalt${}", &crypt[..86]),
+            format!("$5$rounds=5000$saltsalt${}", &crypt[..43]),
+            format!("$1$saltsalt${}", &crypt[..22]),
+            format!("$apr1$saltsalt${}", &crypt[..22]),
+            format!("$2b$12${}", &crypt[..53]),
+            format!("$$2y$$05$${}", &crypt[..53]),
+            format!("$y$j9T$saltsaltsalt${}", &crypt[..43]),
+            format!("$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ${}", &crypt[..43]),
+            format!("pbkdf2_sha256$260000$saltsalt${}=", &crypt[..43]),
+            format!("{{SSHA}}{}", &crypt[..32]),
+        ];
+        for hash in &hashes {
+            for text in [format!("bob:{hash}:19700:0:99999:7:::"), format!("bob:{hash}\n"), format!("hash = '{hash}'")] {
+                assert_eq!(found(&text), [hash.as_str()], "{text}");
+            }
+        }
+        let forty = &crypt[..40];
+        let mut missed = Vec::new();
+        for (text, value) in [
+            ("DB_PASS=hunt3r22", "hunt3r22"),
+            ("DB_PASS=hunter22", "hunter22"),
+            ("export MYSQL_PW=Xq82Lp", "Xq82Lp"),
+            ("dbPass: 'Xq82LpwZ'", "Xq82LpwZ"),
+            ("user: bob  pass: Xq82Lp", "Xq82Lp"),
+            ("Server=db;Uid=app;Pwd=Xq82Lpw;", "Xq82Lpw"),
+            ("spring.datasource.password=Xq82LpwZ", "Xq82LpwZ"),
+            ("[mail]\npasswd = pw-Xq82\n", "pw-Xq82"),
+            ("{\"password\":\"pw-Xq82\"}", "pw-Xq82"),
+            ("password: \"Xq(82),{Lp}\"", "Xq(82),{Lp}"),
+            ("PASSWORD=\"horse battery 77\"", "horse battery 77"),
+            ("passphrase = correct horse battery", "correct horse battery"),
+            ("mnemonic: \"abandon ability able about above absent absorb abstract absurd abuse access accident\"", "abandon ability able about above absent absorb abstract absurd abuse access accident"),
+            ("<password>hunter22</password>", "hunter22"),
+            ("<db:Password enc=\"no\">\n  Xq82LpwZ\n</db:Password>", "Xq82LpwZ"),
+            ("<add key=\"DbPassword\" value=\"Xq82LpwZ\" />", "Xq82LpwZ"),
+            ("<property name=\"javax.jdo.option.ConnectionPassword\">Xq82LpwZ</property>", "Xq82LpwZ"),
+            ("- name: DB_PASSWORD\n  value: Xq82LpwZ\n", "Xq82LpwZ"),
+            ("machine h login bob password zqmmkpqq", "zqmmkpqq"),
+            ("machine api.example.org\n  login bob\n  password Zq81mmKp\n", "Zq81mmKp"),
+            ("db.local:5432:shop:bob:qwertzuiop\n", "qwertzuiop"),
+            ("*:*:*:bob:Zq81mmKp", "Zq81mmKp"),
+            ("{\"auths\":{\"r.local\":{\"auth\":\"Ym9iOlhxODJMcHda\"}}}", "Ym9iOlhxODJMcHda"),
+            ("//r.local/:_auth=Ym9iOlhxODJMcHda", "Ym9iOlhxODJMcHda"),
+            ("curl -sSu bob:Xy72kkLq https://api.example.org", "Xy72kkLq"),
+            ("curl https://api.example.org \\\n  --user 'bob:correct'", "correct"),
+            ("https://bob:Xy72kkLq@api.example.org/x", "Xy72kkLq"),
+            ("mysql -h db -u bob -pKk82LqzX shop", "Kk82LqzX"),
+            ("sshpass -p Kk82LqzX ssh bob@h", "Kk82LqzX"),
+            ("redis-cli -h cache -a Kk82LqzX ping", "Kk82LqzX"),
+            ("docker login r.local -u bob -p Kk82LqzX", "Kk82LqzX"),
+            ("tool --admin-password Kk82LqzX --verbose", "Kk82LqzX"),
+            ("openssl rsa -passin pass:Kk82LqzX -in k", "Kk82LqzX"),
+            ("ConvertTo-SecureString \"Kk82LqzX\" -AsPlainText -Force", "Kk82LqzX"),
+            ("The database password is Tr0ub4dor&3.", "Tr0ub4dor&3"),
+            ("口令是 Qw9zz88Kp1", "Qw9zz88Kp1"),
+            ("数据库密码为：Kx92mfQ7pL", "Kx92mfQ7pL"),
+        ] {
+            if found(text) != [value] {
+                missed.push((text, found(text)));
+            }
+        }
+        assert!(missed.is_empty(), "{missed:#?}");
+        assert_eq!(found(&format!("the secret of the account: {forty}\n")), [forty]);
+    }
+
+    #[test]
+    fn ordinary_lines_of_code_and_settings_stay_as_they_are() {
+        let mut taken = Vec::new();
+        for text in [
+            "password: string",
+            "pass: bool,",
+            "password: Option<String>,",
+            "PASSWORD_MIN_LENGTH=8",
+            "passwordMaxLength: 128, passwordHint: \"At least 8 characters\"",
+            "password = models.CharField(max_length=128)",
+            "password VARCHAR(255) NOT NULL",
+            "password = hashlib.sha256(data).hexdigest()",
+            "token = base64.b64encode(raw)",
+            "pwd = os.path.join(root2, name)",
+            "PWD=/projects/app1/src",
+            "if password is not None and len(password) >= 8:",
+            "the password is required; a password was expired2 days ago",
+            "\"password\": \"Enter your password (8 characters or more)\"",
+            "\"password\": \"Password must have 8 letters\"",
+            "password: 'Passwort vergessen?'",
+            "\"pwd\": \"请输入6-20位密码\"",
+            "passphrase: a sequence of words that unlocks the key",
+            "passphrase = read_line()",
+            "It costs $5.00, or $6 for 2, and $1$ is a group.",
+            "re.sub(r'(a)(b)', '$2$1', text)",
+            "test_password_reset_2 ... ok",
+            "--- PASS: TestLogin/v2_Accepts8Signs (0.00s)",
+            "PASS: tests/auth_2.test.js",
+            "pass: 12/20, fail: 3/20",
+            "first pass = 1024.5ms",
+            "bypass=Route53Zone1; compass=N45E120X; trespass: Q7rt92mm",
+            "commit 9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "sha256:9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c5b4a39281706f5e4d3c2b1a0",
+            "src/main.rs:120:5:error:E0382x",
+            "docker run --name mysql -p3306:3306 -u 1000:1000 mysql:8",
+            "curl -u \"$USER:$PASS\" https://example.org",
+            "mysql -u root -p shop < dump.sql",
+            "sshpass -p \"$SSHPASS\" ssh me@host",
+            "tool --password <password> --token TOKEN --secret-name app",
+            "machine learning in 24 hours: login form, password field",
+            "{\"auth\":\"required-by-2\", \"auths\": {}}",
+            "<password>${db.password}</password>",
+            "<input type=\"password\" name=\"password\" id=\"pw\" value=\"\">",
+            "<Password>Reset</Password>",
+            "<string name=\"password\">Password</string>",
+            "<property name=\"password\">{aes}COQLCE6DU6GtcS5P=</property>",
+            "tar xzf app-1.2.3.tgz && unzip -P",
+            "The secret of https://example.org/a/b/c/d/e/f/g/h/i/j/k/l/m/n is simple.",
+            "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+            "alice ALL=(ALL) NOPASSWD: /usr/bin/apt-get2",
+        ] {
+            if !found(text).is_empty() {
+                taken.push((text, found(text)));
+            }
+        }
+        assert!(taken.is_empty(), "{taken:#?}");
+    }
+}
