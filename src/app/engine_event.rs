@@ -58,6 +58,12 @@ impl AppState {
                 }
                 Reaction::none()
             }
+            Event::LiftedChanged { session, files } => {
+                if let Some(view) = self.view_of(&session) {
+                    view.lifted = files;
+                }
+                Reaction::none()
+            }
             Event::SecretsChanged { session, secrets } => {
                 if let Some(view) = self.view_of(&session) {
                     view.set_secrets(secrets);

@@ -140,6 +140,8 @@ pub enum Intent {
     RemoveFolder(String),
     /// Takes back a rule of the open session.
     RevokeRule(RuleId),
+    /// Closes a file again that was opened to the open session though its name speaks of secrets.
+    TakeLiftBack(PathBuf),
     /// Has a masked value, by its hash, sent as it is from now on, or no longer.
     ReleaseSecret {
         secret: String,

@@ -137,6 +137,7 @@ impl AppState {
             Intent::RevokeRule(rule) => {
                 self.with_selected(|session| Command::RevokeRule { session: Some(session), rule })
             }
+            Intent::TakeLiftBack(path) => self.with_selected(|session| Command::TakeLiftBack { session, path }),
             Intent::RevokeStandingRule(rule) => Command::RevokeRule { session: None, rule }.into(),
             Intent::MakeRule { session, effect, scope } => Command::MakeRule { session, effect, scope }.into(),
 

@@ -247,7 +247,14 @@ impl Dispatcher {
                 self.errand(async move { audit::export(&shared, filter, path).await });
                 Ok(())
             }
-            Command::LiftSensitive { session, path } => Ok(shared.store.lift(&session, &path).await?),
+            Command::LiftSensitive { session, path } => {
+                shared.store.lift(&session, &path).await?;
+                rule::show_lifted(&shared, &session).await
+            }
+            Command::TakeLiftBack { session, path } => {
+                shared.store.take_lift_back(&session, &path).await?;
+                rule::show_lifted(&shared, &session).await
+            }
             Command::ReleaseSecret { session, secret, is_released } => {
                 shield::release(&shared, &session, &secret, is_released).await
             }

@@ -36,3 +36,10 @@ pub(super) async fn show_standing(shared: &Shared) -> Result<(), Fault> {
     shared.publish(Event::RulesChanged { session: None, rules }).await;
     Ok(())
 }
+
+/// Reports the files that the person has opened to a session.
+pub(super) async fn show_lifted(shared: &Shared, session: &SessionId) -> Result<(), Fault> {
+    let files = shared.store.lifted(session).await?;
+    shared.publish(Event::LiftedChanged { session: session.clone(), files }).await;
+    Ok(())
+}

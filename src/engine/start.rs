@@ -203,6 +203,15 @@ impl Engine {
             let args = vec![("count", recovered.changed_rules.to_string())];
             news.push(Event::Notice { key: "notice-rules-changed", args });
         }
+        if recovered.changed_grounds > 0 {
+            let args = vec![("count", recovered.changed_grounds.to_string())];
+            news.push(Event::Notice { key: "notice-grounds-changed", args });
+        }
+        if let Some(first) = recovered.repaired.first() {
+            let path = first.display().to_string();
+            let args = vec![("count", recovered.repaired.len().to_string()), ("path", path)];
+            news.push(Event::Notice { key: "notice-repaired", args });
+        }
         if recovered.is_audit_mended {
             news.push(Event::Notice { key: "notice-audit-changed", args: Vec::new() });
         }

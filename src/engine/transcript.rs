@@ -180,6 +180,7 @@ impl Transcript {
         };
         self.shared.publish(event).await;
         shield::show(&self.shared, &self.id).await?;
+        super::rule::show_lifted(&self.shared, &self.id).await?;
         let contacts = store.contacts(&self.id).await?;
         self.shared.publish(Event::ContactsChanged { session: self.id.clone(), contacts }).await;
         super::undo::list(&self.shared, &self.id).await

@@ -76,6 +76,24 @@ pub enum Access {
     Execute,
 }
 
+impl Access {
+    /// Whether anything may be another way afterwards.
+    pub const fn changes_something(self) -> bool {
+        match self {
+            Self::Read => false,
+            Self::Write | Self::Delete | Self::Execute => true,
+        }
+    }
+
+    /// Whether it changes files that are known beforehand, so that what was there can be kept.
+    pub const fn changes_named_files(self) -> bool {
+        match self {
+            Self::Write | Self::Delete => true,
+            Self::Read | Self::Execute => false,
+        }
+    }
+}
+
 /// A call that a model asked for, assembled and parsed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -96,7 +96,8 @@ impl Images {
         }
         let image = Image { hash: hex::encode(hasher.finalize()), bytes };
         let path = self.path(&image.hash)?;
-        if fs::metadata(&path).is_ok_and(|there| there.len() == bytes) {
+        // What is there may have been damaged since: then the right bytes, which are at hand, take its place.
+        if fs::metadata(&path).is_ok_and(|there| there.len() == bytes) && self.is_whole(&image.hash) {
             return Ok(image);
         }
         file.as_file().sync_all()?;
@@ -128,6 +129,10 @@ impl Images {
             if error.kind() == ErrorKind::InvalidData { JournalError::Damaged } else { JournalError::Io(error) }
         })?;
         if bytes.len() as u64 > limit_bytes { Err(JournalError::TooLarge { limit_bytes }) } else { Ok(bytes) }
+    }
+
+    fn is_whole(&self, hash: &str) -> bool {
+        self.open_image(hash).is_ok_and(|mut image| io::copy(&mut image, &mut io::sink()).is_ok())
     }
 
     /// Whether a content is there.
@@ -254,6 +259,9 @@ mod tests {
         let image = images.keep(&mut &b"hello"[..], 5).unwrap();
         fs::write(temp.path().join("undo").join(&image.hash), "jello").unwrap();
         assert!(matches!(images.read(&image.hash, 5), Err(JournalError::Damaged)));
+        // The right bytes take its place when they are kept again.
+        images.keep(&mut &b"hello"[..], 5).unwrap();
+        assert_eq!(images.read(&image.hash, 5).unwrap(), b"hello");
         assert!(matches!(images.read("../../secret", 5), Err(JournalError::Damaged)));
         assert!(matches!(images.read(&"0".repeat(64), 5), Err(JournalError::Gone)));
     }

@@ -1,6 +1,6 @@
 //! The decision: built-in denial > the person's denial > must ask > allow rule > default.
 
-use crate::ir::{Access, Code, Decider, Failure, RiskLevel, RuleId};
+use crate::ir::{Code, Decider, Failure, RiskLevel, RuleId};
 
 use super::denial::built_in_denial;
 use super::question::{mode_asks, must_ask, notices};
@@ -101,10 +101,7 @@ fn allow(facts: &CallFacts, by: Decider, rule: Option<RuleId>) -> Decision {
 
 /// A change of nobody knows what: no mode lets it through.
 fn is_blind_change(facts: &CallFacts) -> bool {
-    match facts.access {
-        Access::Read => false,
-        Access::Write | Access::Delete | Access::Execute => facts.targets.is_empty(),
-    }
+    facts.access.changes_something() && facts.targets.is_empty()
 }
 
 #[cfg(test)]

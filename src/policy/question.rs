@@ -127,17 +127,10 @@ pub fn is_executed_later(target: &TargetFacts, access: Access) -> bool {
 pub(super) fn mode_asks(facts: &CallFacts) -> bool {
     match facts.mode {
         ConfirmMode::EveryCall => true,
-        ConfirmMode::Changes => changes_something(facts),
+        ConfirmMode::Changes => facts.access.changes_something(),
         // Deletions and commands were asked before; of the rest, what can do as much harm.
-        ConfirmMode::DeletionsOnly => changes_something(facts) && facts.risk >= RiskLevel::High,
+        ConfirmMode::DeletionsOnly => facts.access.changes_something() && facts.risk >= RiskLevel::High,
         ConfirmMode::Automatic => false,
-    }
-}
-
-fn changes_something(facts: &CallFacts) -> bool {
-    match facts.access {
-        Access::Read => false,
-        Access::Write | Access::Delete | Access::Execute => true,
     }
 }
 

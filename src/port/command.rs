@@ -94,8 +94,10 @@ pub enum Command {
     CheckAudit { number: u64 },
     /// Writes lines of the audit, as CSV or as JSON Lines by the path's extension → `FileWritten`.
     ExportAudit { filter: AuditFilter, path: PathBuf },
-    /// Lifts the sensitive-name denial for one file in one session.
+    /// Lifts the sensitive-name denial for one file in one session → `LiftedChanged`.
     LiftSensitive { session: SessionId, path: PathBuf },
+    /// Takes that back → `LiftedChanged`.
+    TakeLiftBack { session: SessionId, path: PathBuf },
     /// Has a masked value sent as it is from now on, or no longer → `SecretsChanged`.
     ReleaseSecret { session: SessionId, secret: String, is_released: bool },
     /// Closes or opens the padlock: nothing leaves this machine → `SessionChanged`.

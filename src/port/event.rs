@@ -88,6 +88,8 @@ pub enum Event {
 
     /// The rules that hold in the session, all of them; without a session those that hold in all.
     RulesChanged { session: Option<SessionId>, rules: RuleSet },
+    /// The files of the session whose names speak of secrets and that the person has opened to it, all of them.
+    LiftedChanged { session: SessionId, files: Vec<PathBuf> },
     /// Lines of the audit, newest first, and how many fit in all; `last` is the number of the last line of all.
     AuditLoaded { number: u64, offset: u64, rows: Vec<AuditRow>, total: u64, last: u64 },
     /// What an examination of the audit found.

@@ -10,6 +10,7 @@ use crate::ir::{
     CallRecord, CallStatus, IR_VERSION, MessageId, MessageRecord, MessageStatus, Session, SessionId, UnixMs,
 };
 
+use super::seal::SealKey;
 use super::{Store, StoreError, call, message, recovery, session};
 
 /// One session with everything that was said in it, on all branches. As JSON it is the export format.
@@ -32,9 +33,9 @@ impl Store {
     /// # Errors
     /// `Missing`.
     pub async fn export(&self, id: &SessionId) -> Result<SessionExport, StoreError> {
-        let id = id.clone();
+        let (id, seal) = (id.clone(), self.seal());
         self.look(move |transaction| {
-            let session = session::find(transaction, &id)?;
+            let session = session::find(transaction, &seal, &id)?;
             Ok(SessionExport {
                 ir_version: IR_VERSION.to_owned(),
                 session: session.ok_or_else(|| StoreError::Missing { what: "session", id: id.to_string() })?,
@@ -52,9 +53,11 @@ impl Store {
     /// # Errors
     /// `Import` when it contradicts itself or is of another version.
     pub async fn import(&self, exports: Vec<SessionExport>) -> Result<Vec<Session>, StoreError> {
-        let now = self.now();
-        self.guard(move |transaction| exports.into_iter().map(|export| import(transaction, export, now)).collect())
-            .await
+        let (now, seal) = (self.now(), self.seal());
+        self.guard(move |transaction| {
+            exports.into_iter().map(|export| import(transaction, &seal, export, now)).collect()
+        })
+        .await
     }
 
     /// Copies the branch that ends with `at` into `new`, a session that is not kept yet, with its calls; gives it with
@@ -64,12 +67,17 @@ impl Store {
     /// `Missing` for an unknown message; `Conflict` when the new session's id is taken.
     pub async fn fork(&self, at: &MessageId, new: &Session) -> Result<Session, StoreError> {
         let (at, new) = (at.clone(), new.clone());
-        let now = self.now();
-        self.guard(move |transaction| fork(transaction, &at, new, now)).await
+        let (now, seal) = (self.now(), self.seal());
+        self.guard(move |transaction| fork(transaction, &seal, &at, new, now)).await
     }
 }
 
-fn import(transaction: &Transaction<'_>, export: SessionExport, now: UnixMs) -> Result<Session, StoreError> {
+fn import(
+    transaction: &Transaction<'_>,
+    seal: &SealKey,
+    export: SessionExport,
+    now: UnixMs,
+) -> Result<Session, StoreError> {
     check(&export)?;
     let mut is_taken = transaction.prepare("SELECT 1 FROM message WHERE id = ?1")?;
     let mut any_taken = false;
@@ -78,10 +86,16 @@ fn import(transaction: &Transaction<'_>, export: SessionExport, now: UnixMs) -> 
     }
     let ids = if any_taken { Renaming::ToNew } else { Renaming::Keep };
     let session = Session { id: SessionId(new_id()), ..export.session };
-    write(transaction, session, export.messages, export.calls, ids, now)
+    write(transaction, seal, session, export.messages, export.calls, ids, now)
 }
 
-fn fork(transaction: &Transaction<'_>, at: &MessageId, new: Session, now: UnixMs) -> Result<Session, StoreError> {
+fn fork(
+    transaction: &Transaction<'_>,
+    seal: &SealKey,
+    at: &MessageId,
+    new: Session,
+    now: UnixMs,
+) -> Result<Session, StoreError> {
     let messages = message::walk(transaction, at, message::WHOLE_BRANCH)?;
     let Some(last) = messages.last() else {
         return Err(StoreError::Missing { what: "message", id: at.to_string() });
@@ -97,7 +111,7 @@ fn fork(transaction: &Transaction<'_>, at: &MessageId, new: Session, now: UnixMs
         }
     }
     let session = Session { head: Some(at.clone()), ..new };
-    write(transaction, session, messages, calls, Renaming::ToNew, now)
+    write(transaction, seal, session, messages, calls, Renaming::ToNew, now)
 }
 
 /// What happens to the messages' ids, which are unique in the whole database.
@@ -110,6 +124,7 @@ enum Renaming {
 /// Keeps a session with messages and calls that were checked, as belonging to it.
 fn write(
     transaction: &Transaction<'_>,
+    seal: &SealKey,
     mut session: Session,
     messages: Vec<MessageRecord>,
     calls: Vec<CallRecord>,
@@ -122,7 +137,7 @@ fn write(
     };
     let rename = |id: MessageId| renamed.get(&id).cloned().unwrap_or(id);
     session.head = session.head.map(rename);
-    session::insert(transaction, &session)?;
+    session::insert(transaction, seal, &session)?;
     for mut record in messages {
         record.id = rename(record.id);
         record.parent = record.parent.map(rename);

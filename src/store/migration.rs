@@ -20,6 +20,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migration/7.sql"),
     include_str!("migration/8.sql"),
     include_str!("migration/9.sql"),
+    include_str!("migration/10.sql"),
 ];
 
 /// The format that `steps` lead to.
@@ -27,11 +28,18 @@ pub(super) fn known(steps: &[&str]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
 
-/// Applies the steps that are missing. `file` is where the database lies; `None` in memory, where nothing is copied.
+/// The first format in which chats carry codes.
+const SEALED_SESSIONS: i64 = 10;
+
+/// Applies the steps that are missing, and gives whether chats were without codes before. `file` is where the database lies; `None` in memory, where nothing is copied.
 ///
 /// # Errors
 /// `Newer` when the database knows steps that this program does not; then nothing was touched.
-pub(super) fn migrate(connection: &mut Connection, file: Option<&Path>, steps: &[&str]) -> Result<(), StoreError> {
+pub(super) fn migrate(
+    connection: &mut Connection,
+    file: Option<&Path>,
+    steps: &[&str],
+) -> Result<Unsealed, StoreError> {
     let found = header(connection, "user_version")?;
     if found > known(steps) {
         let path = file.unwrap_or(Path::new("")).to_owned();
@@ -50,7 +58,14 @@ pub(super) fn migrate(connection: &mut Connection, file: Option<&Path>, steps: &
         transaction.pragma_update(None, "user_version", number)?;
         transaction.commit()?;
     }
-    Ok(())
+    Ok(if found < SEALED_SESSIONS { Unsealed::Sessions } else { Unsealed::Nothing })
+}
+
+/// What an older program left without codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unsealed {
+    Nothing,
+    Sessions,
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ use rusqlite::{Connection, Transaction};
 use crate::ir::{Clock, UnixMs};
 
 use connection::Mode;
+use migration::Unsealed;
 use thread::{Kind, Lane};
 
 pub use error::{Distrust, StoreError};
@@ -144,10 +145,13 @@ impl Store {
         let data_dir = database.parent().unwrap_or(Path::new("")).to_path_buf();
         let seal = seal::of_folder(&data_dir, key)?;
         let now = clock();
-        let mut writer = match open_writer(&database) {
+        let (mut writer, unsealed) = match open_writer(&database) {
             Err(StoreError::Corrupt { .. }) => return Err(place::set_aside(&database, now)),
             other => other?,
         };
+        if unsealed == Unsealed::Sessions {
+            session::seal_all(&writer, &seal)?;
+        }
         let mut recovered = recovery::recover(&mut writer, &seal, anchor::read(&data_dir, &seal).as_ref(), now)?;
         recovered.repaired = repaired;
         write_anchor(&writer, &data_dir, &seal);
@@ -357,7 +361,7 @@ impl Store {
 }
 
 /// Opens the one writer and brings the file to this program's format.
-fn open_writer(database: &Path) -> Result<Connection, StoreError> {
+fn open_writer(database: &Path) -> Result<(Connection, Unsealed), StoreError> {
     let needs_check = place::needs_check(database);
     let mut writer = connection::open(database, Mode::Write)?;
     let found = connection::header(&writer, "user_version")?;
@@ -375,7 +379,7 @@ fn open_writer(database: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::Corrupt { path: database.to_owned(), aside: None, backup: None });
     }
     connection::prepare_writer(&writer)?;
-    migration::migrate(&mut writer, Some(database), migration::STEPS)?;
+    let unsealed = migration::migrate(&mut writer, Some(database), migration::STEPS)?;
     connection::trust_own_triggers(&writer)?;
     if !index_complaints.is_empty() {
         tracing::warn!(?index_complaints, "the full-text index is made anew");
@@ -384,7 +388,7 @@ fn open_writer(database: &Path) -> Result<Connection, StoreError> {
     if needs_check {
         place::clear_suspect(database);
     }
-    Ok(writer)
+    Ok((writer, unsealed))
 }
 
 /// Writes down where the audit ends now. Nothing depends on it but that an older database is noticed.

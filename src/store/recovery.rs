@@ -10,7 +10,7 @@ use super::anchor::Anchor;
 use super::audit::Whose;
 use super::row::word;
 use super::seal::SealKey;
-use super::{StoreError, audit, call, link, message, rule};
+use super::{StoreError, audit, call, link, message, rule, session};
 
 /// What was mended when a store was opened.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,6 +25,9 @@ pub struct Recovery {
     pub is_audit_mended: bool,
     /// Rules that were changed, added or removed from outside.
     pub changed_rules: usize,
+    /// Sessions whose mode, folders or padlock, and opened files whose names speak of secrets, that were written from outside:
+    /// the former are as strict as can be now, the latter closed.
+    pub changed_grounds: usize,
 }
 
 /// Mends everything in one transaction, and looks whether the audit ends as it was left.
@@ -38,6 +41,7 @@ pub(super) fn recover(
     let mut recovery = Recovery {
         is_audit_mended: !audit::open_chain(&transaction, seal, anchor, now)?,
         changed_rules: rule::examine(&transaction, seal, &Whose::All)?.broken.len(),
+        changed_grounds: session::mend_changed(&transaction, seal)? + rule::close_unsealed(&transaction, seal)?,
         ..Recovery::default()
     };
     for mut record in call::unfinished(&transaction)? {

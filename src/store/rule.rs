@@ -17,8 +17,9 @@ use super::seal::SealKey;
 use super::{Store, StoreError, audit};
 
 const COLUMNS: &str = "id, session, effect, scope, made_by, created_at, hits, code";
-/// What a rule's code is for.
+/// What a rule's code is for, and that of an opened file.
 const SEAL: &str = "nod rule 1";
+const LIFT_SEAL: &str = "nod lifted 1";
 
 impl Store {
     /// The rules that hold in a session: its own, and those that hold in all; oldest first.
@@ -113,13 +114,18 @@ impl Store {
 
     /// The files whose sensitive name was lifted in a session.
     pub async fn lifted(&self, session: &SessionId) -> Result<Vec<PathBuf>, StoreError> {
-        let session = session.clone();
+        let (session, seal) = (session.clone(), self.seal());
         self.look(move |transaction| {
-            let mut statement = transaction.prepare("SELECT path FROM lifted WHERE session = ?1 ORDER BY path")?;
+            let mut statement =
+                transaction.prepare("SELECT path, code FROM lifted WHERE session = ?1 ORDER BY path")?;
             let mut rows = statement.query([session.as_str()])?;
             let mut paths = Vec::new();
             while let Some(row) = rows.next()? {
-                paths.push(parse("path", &row.get::<_, String>(0)?)?);
+                let (path, code): (String, String) = (row.get(0)?, row.get(1)?);
+                // What somebody else has written opens nothing.
+                if seal.fits(&[LIFT_SEAL, session.as_str(), &path], &code) {
+                    paths.push(parse("path", &path)?);
+                }
             }
             Ok(paths)
         })
@@ -133,8 +139,12 @@ impl Store {
     pub async fn lift(&self, session: &SessionId, path: &Path) -> Result<(), StoreError> {
         let (session, path, seal, now) = (session.clone(), json("path", &path)?, self.seal(), self.now());
         self.guard(move |transaction| {
-            let lifted = transaction
-                .execute("INSERT OR IGNORE INTO lifted (session, path) VALUES (?1, ?2)", [session.as_str(), &path])?;
+            let code = seal.code(&[LIFT_SEAL, session.as_str(), &path])?;
+            let lifted = transaction.execute(
+                "INSERT INTO lifted (session, path, code) VALUES (?1, ?2, ?3)
+                    ON CONFLICT (session, path) DO UPDATE SET code = excluded.code WHERE code <> excluded.code",
+                [session.as_str(), &path, &code],
+            )?;
             if lifted == 0 {
                 return Ok(());
             }
@@ -143,6 +153,39 @@ impl Store {
         })
         .await
     }
+
+    /// Closes a file again whose sensitive name was lifted, and keeps in the audit that the person did.
+    ///
+    /// # Errors
+    /// `Format` for a path that is not text.
+    pub async fn take_lift_back(&self, session: &SessionId, path: &Path) -> Result<(), StoreError> {
+        let (session, path, seal, now) = (session.clone(), json("path", &path)?, self.seal(), self.now());
+        self.guard(move |transaction| {
+            let removed = transaction
+                .execute("DELETE FROM lifted WHERE session = ?1 AND path = ?2", [session.as_str(), &path])?;
+            if removed == 0 {
+                return Ok(());
+            }
+            let entry = AuditEntry::new(now, AuditAct::FileLifted, AuditOrigin::Person);
+            let entry = AuditEntry { session: Some(session), detail: "closed again".to_owned(), ..entry };
+            audit::append(transaction, &seal, &entry)
+        })
+        .await
+    }
+}
+
+/// Removes opened files that somebody else has written; gives how many.
+pub(super) fn close_unsealed(transaction: &Transaction<'_>, seal: &SealKey) -> Result<usize, StoreError> {
+    let mut statement = transaction.prepare("SELECT session, path, code FROM lifted")?;
+    let mut rows = statement.query([])?;
+    let mut closed = 0;
+    while let Some(row) = rows.next()? {
+        let (session, path, code): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if !seal.fits(&[LIFT_SEAL, &session, &path], &code) {
+            closed += transaction.execute("DELETE FROM lifted WHERE session = ?1 AND path = ?2", [session, path])?;
+        }
+    }
+    Ok(closed)
 }
 
 fn about(entry: AuditEntry, rule: &RuleId, session: Option<SessionId>) -> AuditEntry {

@@ -10,10 +10,13 @@ use crate::policy::MaskedSecret;
 use super::row::{variant, word};
 use super::{Store, StoreError, audit};
 
+/// What the code of a value that is sent as it is is for.
+const SEAL: &str = "nod released 1";
+
 impl Store {
     /// What was found in a session, by kind and number.
     pub async fn secrets(&self, session: &SessionId) -> Result<Vec<MaskedSecret>, StoreError> {
-        let session = session.clone();
+        let (session, seal) = (session.clone(), self.seal());
         self.look(move |transaction| {
             let mut places: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
             let mut statement = transaction.prepare("SELECT secret, place FROM secret_place WHERE session = ?1")?;
@@ -22,19 +25,22 @@ impl Store {
                 places.entry(row.get(0)?).or_default().insert(row.get(1)?);
             }
             let mut statement = transaction.prepare(
-                "SELECT id, kind, number, tail, is_released FROM secret WHERE session = ?1 ORDER BY kind, number",
+                "SELECT id, kind, number, tail, is_released, code FROM secret WHERE session = ?1 ORDER BY kind, number",
             )?;
             let mut rows = statement.query([session.as_str()])?;
             let mut secrets = Vec::new();
             while let Some(row) = rows.next()? {
                 let id: String = row.get(0)?;
+                let (is_released, code): (bool, String) = (row.get(4)?, row.get(5)?);
+                // What somebody else has written has nothing sent.
+                let is_released = is_released && seal.fits(&[SEAL, session.as_str(), &id], &code);
                 secrets.push(MaskedSecret {
                     places: places.remove(&id).unwrap_or_default(),
                     id,
                     kind: variant("secret", &row.get::<_, String>(1)?)?,
                     number: row.get(2)?,
                     tail: row.get(3)?,
-                    is_released: row.get(4)?,
+                    is_released,
                 });
             }
             Ok(secrets)
@@ -71,9 +77,10 @@ impl Store {
     pub async fn release_secret(&self, session: &SessionId, id: &str, is_released: bool) -> Result<(), StoreError> {
         let (session, id, seal, now) = (session.clone(), id.to_owned(), self.seal(), self.now());
         self.guard(move |transaction| {
+            let code = if is_released { seal.code(&[SEAL, session.as_str(), &id])? } else { String::new() };
             let changed = transaction.execute(
-                "UPDATE secret SET is_released = ?3 WHERE session = ?1 AND id = ?2",
-                params![session.as_str(), id, is_released],
+                "UPDATE secret SET is_released = ?3, code = ?4 WHERE session = ?1 AND id = ?2",
+                params![session.as_str(), id, is_released, code],
             )?;
             if changed == 0 {
                 return Err(StoreError::Missing { what: "secret", id });

@@ -5,10 +5,14 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, named_param
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, ConfirmMode, MessageId, Session, SessionId, UnixMs};
 
 use super::row::{json, parse, variant, word};
+use super::seal::SealKey;
 use super::{Store, StoreError, audit, search};
 
 const COLUMNS: &str = "id, title, provider, model, thinking, mode, folders, system_prompt, pinned, head, draft, created_at, updated_at, \
-                       is_local_only";
+                       is_local_only, code";
+
+/// What a session's code is for.
+const SEAL: &str = "nod session 1";
 
 /// After a purge the file is made smaller when at least this share of it is empty, in percent …
 const VACUUM_FREE_PERCENT: i64 = 25;
@@ -18,14 +22,15 @@ const VACUUM_FREE_PAGES: i64 = 4096;
 impl Store {
     /// All sessions, last used first, without deleted ones.
     pub async fn list_sessions(&self) -> Result<Vec<Session>, StoreError> {
-        self.look(|transaction| {
+        let seal = self.seal();
+        self.look(move |transaction| {
             let mut statement = transaction.prepare(&format!(
                 "SELECT {COLUMNS} FROM session WHERE deleted_at IS NULL AND server IS NULL ORDER BY updated_at DESC, row DESC"
             ))?;
             let mut rows = statement.query([])?;
             let mut sessions = Vec::new();
             while let Some(row) = rows.next()? {
-                sessions.push(read(row)?);
+                sessions.push(read(row, &seal)?);
             }
             Ok(sessions)
         })
@@ -34,8 +39,8 @@ impl Store {
 
     /// One session, deleted or not; `None` when it never was or was purged.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
-        let id = id.clone();
-        self.look(move |transaction| find(transaction, &id)).await
+        let (id, seal) = (id.clone(), self.seal());
+        self.look(move |transaction| find(transaction, &seal, &id)).await
     }
 
     /// Keeps a new session.
@@ -43,8 +48,8 @@ impl Store {
     /// # Errors
     /// `Conflict` when the id is taken.
     pub async fn insert_session(&self, session: &Session) -> Result<(), StoreError> {
-        let session = session.clone();
-        self.guard(move |transaction| insert(transaction, &session)).await
+        let (session, seal) = (session.clone(), self.seal());
+        self.guard(move |transaction| insert(transaction, &seal, &session)).await
     }
 
     /// Keeps a session's settings: title, provider, model, thinking, mode, folders, system prompt, pin. Its head, draft
@@ -55,7 +60,7 @@ impl Store {
     pub async fn update_session(&self, session: &Session) -> Result<(), StoreError> {
         let (session, seal, now) = (session.clone(), self.seal(), self.now());
         self.guard(move |transaction| {
-            let before = update(transaction, &session)?;
+            let before = update(transaction, &seal, &session)?;
             // What decisions rest on is on record when it changes: who is asked before what, and the padlock.
             let mode = word("session", &session.mode)?;
             let mut changes = Vec::new();
@@ -163,18 +168,19 @@ impl Store {
 }
 
 /// One session.
-pub(super) fn find(connection: &Connection, id: &SessionId) -> Result<Option<Session>, StoreError> {
+pub(super) fn find(connection: &Connection, seal: &SealKey, id: &SessionId) -> Result<Option<Session>, StoreError> {
     let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM session WHERE id = ?1"))?;
     let mut rows = statement.query([id.as_str()])?;
-    rows.next()?.map(read).transpose()
+    rows.next()?.map(|row| read(row, seal)).transpose()
 }
 
 /// Keeps a new session.
-pub(super) fn insert(transaction: &Transaction<'_>, session: &Session) -> Result<(), StoreError> {
+pub(super) fn insert(transaction: &Transaction<'_>, seal: &SealKey, session: &Session) -> Result<(), StoreError> {
+    let ground = Ground::of(session)?;
     let inserted = transaction.execute(
         &format!(
             "INSERT INTO session ({COLUMNS}) VALUES (:id, :title, :provider, :model, :thinking, :mode, :folders,
-                :system_prompt, :pinned, :head, :draft, :created_at, :updated_at, :is_local_only) ON CONFLICT (id) DO NOTHING"
+                :system_prompt, :pinned, :head, :draft, :created_at, :updated_at, :is_local_only, :code) ON CONFLICT (id) DO NOTHING"
         ),
         named_params! {
             ":id": session.id.as_str(),
@@ -182,8 +188,9 @@ pub(super) fn insert(transaction: &Transaction<'_>, session: &Session) -> Result
             ":provider": session.provider,
             ":model": session.model,
             ":thinking": word("session", &session.thinking)?,
-            ":mode": word("session", &session.mode)?,
-            ":folders": json("session", &session.folders)?,
+            ":mode": ground.mode,
+            ":folders": ground.folders,
+            ":code": ground.code(seal, session.id.as_str())?,
             ":system_prompt": session.system_prompt,
             ":pinned": session.pinned,
             ":head": session.head.as_ref().map(MessageId::as_str),
@@ -206,8 +213,81 @@ struct Before {
     is_local_only: bool,
 }
 
+/// What decisions in a session rest on, as its row holds it: under a code, so that nobody but Nod loosens it.
+struct Ground {
+    mode: String,
+    folders: String,
+    is_local_only: bool,
+}
+
+impl Ground {
+    fn of(session: &Session) -> Result<Self, StoreError> {
+        Ok(Self {
+            mode: word("session", &session.mode)?,
+            folders: json("session", &session.folders)?,
+            is_local_only: session.is_local_only,
+        })
+    }
+
+    /// What holds where somebody else has written: everything is asked, nothing may be touched, nothing leaves.
+    fn strictest() -> Self {
+        // A mode that nobody knows asks before everything.
+        Self { mode: String::new(), folders: "[]".to_owned(), is_local_only: true }
+    }
+
+    fn code(&self, seal: &SealKey, id: &str) -> Result<String, StoreError> {
+        seal.code(&self.texts(id))
+    }
+
+    fn is_sealed(&self, seal: &SealKey, id: &str, code: &str) -> bool {
+        seal.fits(&self.texts(id), code)
+    }
+
+    fn texts<'text>(&'text self, id: &'text str) -> [&'text str; 5] {
+        [SEAL, id, &self.mode, &self.folders, if self.is_local_only { "local" } else { "any" }]
+    }
+}
+
+/// Every session's ground with its id and its code.
+fn grounds(connection: &Connection) -> Result<Vec<(String, Ground, String)>, StoreError> {
+    let mut statement = connection.prepare("SELECT id, mode, folders, is_local_only, code FROM session")?;
+    let mut rows = statement.query([])?;
+    let mut grounds = Vec::new();
+    while let Some(row) = rows.next()? {
+        let ground = Ground { mode: row.get(1)?, folders: row.get(2)?, is_local_only: row.get(3)? };
+        grounds.push((row.get(0)?, ground, row.get(4)?));
+    }
+    Ok(grounds)
+}
+
+/// Gives every session its code: once, when a program that had none has kept them until now.
+pub(super) fn seal_all(connection: &Connection, seal: &SealKey) -> Result<(), StoreError> {
+    for (id, ground, _) in grounds(connection)? {
+        connection.execute("UPDATE session SET code = ?2 WHERE id = ?1", params![id, ground.code(seal, &id)?])?;
+    }
+    Ok(())
+}
+
+/// Makes strict what was changed from outside, and keeps it so until the person sets it anew; gives how many sessions.
+pub(super) fn mend_changed(transaction: &Transaction<'_>, seal: &SealKey) -> Result<usize, StoreError> {
+    let mut changed = 0;
+    for (id, ground, code) in grounds(transaction)? {
+        if ground.is_sealed(seal, &id, &code) {
+            continue;
+        }
+        changed += 1;
+        let strictest = Ground { mode: word("session", &ConfirmMode::EveryCall)?, ..Ground::strictest() };
+        transaction.execute(
+            "UPDATE session SET mode = ?2, folders = ?3, is_local_only = ?4, code = ?5 WHERE id = ?1",
+            params![id, strictest.mode, strictest.folders, strictest.is_local_only, strictest.code(seal, &id)?],
+        )?;
+    }
+    Ok(changed)
+}
+
 /// Keeps a session's settings.
-fn update(transaction: &Transaction<'_>, session: &Session) -> Result<Before, StoreError> {
+fn update(transaction: &Transaction<'_>, seal: &SealKey, session: &Session) -> Result<Before, StoreError> {
+    let ground = Ground::of(session)?;
     let known: Option<(i64, String, Before)> = transaction
         .query_row("SELECT row, title, mode, is_local_only FROM session WHERE id = ?1", [session.id.as_str()], |row| {
             Ok((row.get(0)?, row.get(1)?, Before { mode: row.get(2)?, is_local_only: row.get(3)? }))
@@ -218,7 +298,8 @@ fn update(transaction: &Transaction<'_>, session: &Session) -> Result<Before, St
     };
     transaction.execute(
         "UPDATE session SET title = :title, provider = :provider, model = :model, thinking = :thinking, mode = :mode,
-            folders = :folders, system_prompt = :system_prompt, pinned = :pinned, is_local_only = :is_local_only
+            folders = :folders, system_prompt = :system_prompt, pinned = :pinned, is_local_only = :is_local_only,
+            code = :code
             WHERE row = :row",
         named_params! {
             ":row": row,
@@ -226,8 +307,9 @@ fn update(transaction: &Transaction<'_>, session: &Session) -> Result<Before, St
             ":provider": session.provider,
             ":model": session.model,
             ":thinking": word("session", &session.thinking)?,
-            ":mode": word("session", &session.mode)?,
-            ":folders": json("session", &session.folders)?,
+            ":mode": ground.mode,
+            ":folders": ground.folders,
+            ":code": ground.code(seal, session.id.as_str())?,
             ":system_prompt": session.system_prompt,
             ":pinned": session.pinned,
             ":is_local_only": session.is_local_only,
@@ -277,22 +359,25 @@ fn found(changed: usize, id: &SessionId) -> Result<(), StoreError> {
     if changed == 0 { Err(StoreError::Missing { what: "session", id: id.to_string() }) } else { Ok(()) }
 }
 
-fn read(row: &Row<'_>) -> Result<Session, StoreError> {
+fn read(row: &Row<'_>, seal: &SealKey) -> Result<Session, StoreError> {
+    let id: String = row.get(0)?;
+    let ground = Ground { mode: row.get(5)?, folders: row.get(6)?, is_local_only: row.get(13)? };
+    let ground = if ground.is_sealed(seal, &id, &row.get::<_, String>(14)?) { ground } else { Ground::strictest() };
     Ok(Session {
-        id: SessionId(row.get(0)?),
+        id: SessionId(id),
         title: row.get(1)?,
         provider: row.get(2)?,
         model: row.get(3)?,
         thinking: variant("session", &row.get::<_, String>(4)?)?,
         // A mode that this program does not know (of a newer one, or written by hand) asks before everything.
-        mode: variant("session", &row.get::<_, String>(5)?).unwrap_or(ConfirmMode::EveryCall),
-        folders: parse("session", &row.get::<_, String>(6)?)?,
+        mode: variant("session", &ground.mode).unwrap_or(ConfirmMode::EveryCall),
+        folders: parse("session", &ground.folders)?,
         system_prompt: row.get(7)?,
         pinned: row.get(8)?,
         head: row.get::<_, Option<String>>(9)?.map(MessageId),
         draft: row.get(10)?,
         created_at: UnixMs(row.get(11)?),
         updated_at: UnixMs(row.get(12)?),
-        is_local_only: row.get(13)?,
+        is_local_only: ground.is_local_only,
     })
 }

@@ -2,7 +2,7 @@
 //! never a path, a content or a secret, and every text goes through the one escape function.
 
 use crate::lang::{Arg, Lang};
-use crate::policy::{one_line, redact};
+use crate::policy::{one_line, one_line_name, redact};
 use crate::port::{ConfirmRequest, TurnEnd, TurnOutcome};
 
 use super::sentence;
@@ -25,7 +25,11 @@ impl Notice {
     pub(super) fn of_question(lang: &Lang, request: &ConfirmRequest) -> Self {
         let name = request.target.rsplit(['/', '\\']).next().unwrap_or_default();
         let is_command = request.access == crate::ir::Access::Execute;
-        let body = if is_command { lang.text("notify-answer").to_owned() } else { safe(name) };
+        let body = if is_command {
+            lang.text("notify-answer").to_owned()
+        } else {
+            one_line_name(&redact(name), LONGEST).into_owned()
+        };
         Self { title: lang.text(sentence::title_key(request)).to_owned(), body }
     }
 

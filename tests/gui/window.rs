@@ -93,6 +93,18 @@ fn tab_reaches_every_control_of_the_main_window() {
 }
 
 #[test]
+fn an_opened_protected_file_is_listed_and_can_be_closed_again() {
+    let mut stage = Stage::open();
+    let file = std::path::PathBuf::from("/projects/web/.env");
+    stage.tell(Event::LiftedChanged { session: SessionId::new("s"), files: vec![file.clone()] });
+    stage.harness.get_by_label("Folders, mode and rules").click();
+    stage.settle();
+    stage.harness.get_by_label_contains("Close again:").click();
+    stage.settle();
+    assert_eq!(stage.sent(), [Command::TakeLiftBack { session: SessionId::new("s"), path: file }]);
+}
+
+#[test]
 fn a_rule_is_listed_as_a_sentence_and_can_be_revoked() {
     let mut stage = Stage::open();
     stage.tell(Event::RulesChanged { session: Some(SessionId::new("s")), rules: vec![rule()].into() });

@@ -163,6 +163,7 @@ fn a_fallback_that_its_server_runs_elsewhere_gets_secrets_masked_whatever_its_na
     for is_elsewhere in [true, false] {
         let (down, up) = (busy(), OllamaServer::start());
         let mut show = json!({"model_info": {}, "capabilities": ["completion", "tools"]});
+        up.list(&[("mine", json!({}))]);
         if is_elsewhere {
             show["remote_model"] = json!("large:120b");
         }

@@ -5,8 +5,9 @@
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use nod::ir::{Access, CallStatus, ToolCall};
-use nod::port::{Answer, ConfirmRequest, Event, TurnOutcome};
+use nod::ir::{Access, CallStatus, ConfirmMode, Decider, ToolCall, Verdict};
+use nod::policy::{RuleEffect, RuleScope};
+use nod::port::{Answer, Command, ConfirmRequest, Event, TurnOutcome};
 use nod::provider::scripted::Step;
 use serde_json::json;
 
@@ -127,4 +128,105 @@ fn a_read_does_not_wait_for_the_changes_before_it() {
     assert!(!desk.path("a.txt").exists());
     desk.answer(&question, Answer::AllowOnce);
     assert_eq!(desk.turn_end().outcome, TurnOutcome::Done);
+}
+
+/// A question about `b.txt` that has its yes and waits until the one about `a.txt`, before it, has ended.
+fn allowed_and_waiting() -> (Desk, ConfirmRequest) {
+    let mut desk = Desk::new(vec![vec![write("a.txt", "a"), write("b.txt", "b")], vec![Step::text("ok")]]);
+    desk.say("write both");
+    let (first, second) = (desk.asked(), desk.asked());
+    desk.answer(&second, Answer::AllowOnce);
+    desk.until(|event| matches!(event, Event::ConfirmClosed { confirm, .. } if *confirm == second.id));
+    (desk, first)
+}
+
+#[test]
+fn a_refusal_that_is_made_between_the_yes_and_the_run_counts() {
+    for is_made in [true, false] {
+        let (mut desk, first) = allowed_and_waiting();
+        if is_made {
+            let scope = RuleScope::ToolInFolders { tool: "write_file".into() };
+            let session = Some(desk.session.clone());
+            desk.send(Command::MakeRule { session, effect: RuleEffect::Deny, scope });
+            // It refuses the first one, which still waits.
+        } else {
+            desk.answer(&first, Answer::AllowOnce);
+        }
+        assert_eq!(desk.turn_end().outcome, TurnOutcome::Done);
+        assert_eq!(desk.path("b.txt").exists(), !is_made);
+        let row = desk.calls().into_iter().find(|row| row.call.args["path"] == "b.txt").unwrap();
+        let expected = if is_made {
+            (CallStatus::Denied, Some(Decider::Rule))
+        } else {
+            (CallStatus::Succeeded, Some(Decider::Person))
+        };
+        assert_eq!((row.status, row.decider), expected);
+    }
+}
+
+#[test]
+fn a_folder_that_is_added_between_the_yes_and_the_run_has_it_asked_anew() {
+    let (mut desk, first) = allowed_and_waiting();
+    let other = tempfile::tempdir().unwrap();
+    desk.send(Command::AddFolder { session: desk.session.clone(), path: other.path().to_owned() });
+    desk.until(|event| matches!(event, Event::SessionChanged(session) if session.folders.len() == 2));
+    desk.answer(&first, Answer::AllowOnce);
+    // The first one rests on the folders, too.
+    let mut asked_anew = Vec::new();
+    while asked_anew.len() < 2 {
+        let question = desk.asked();
+        assert!(question.is_asked_anew);
+        asked_anew.push(question.target.clone());
+        let answer =
+            if question.target.ends_with("a.txt") { Answer::AllowOnce } else { Answer::Deny { reason: String::new() } };
+        desk.answer(&question, answer);
+    }
+    assert_eq!(desk.turn_end().outcome, TurnOutcome::Done);
+    assert!(desk.path("a.txt").exists() && !desk.path("b.txt").exists());
+}
+
+#[test]
+fn what_the_mode_let_through_is_asked_when_the_mode_is_stricter_by_the_time_it_would_run() {
+    for is_stricter in [true, false] {
+        let delete = Step::call("delete_file", json!({"path": "a.txt"}));
+        let mut setup = Setup::new(vec![vec![delete, write("b.txt", "b")], vec![Step::text("ok")]]);
+        setup.settings.push(("safety.mode", json!("automatic")));
+        let mut desk = Desk::with(setup);
+        desk.write("a.txt", "a");
+        desk.say("go");
+        let first = desk.asked();
+        assert!(first.target.ends_with("a.txt"));
+        if is_stricter {
+            desk.send(Command::SetMode { session: desk.session.clone(), mode: ConfirmMode::Changes });
+            desk.until(|event| matches!(event, Event::SessionChanged(session) if session.mode == ConfirmMode::Changes));
+        }
+        desk.answer(&first, Answer::AllowOnce);
+        if is_stricter {
+            let second = desk.asked();
+            assert!(second.target.ends_with("b.txt"));
+            desk.answer(&second, Answer::Deny { reason: String::new() });
+        }
+        assert_eq!(desk.turn_end().outcome, TurnOutcome::Done);
+        assert_eq!((desk.path("a.txt").exists(), desk.path("b.txt").exists()), (false, !is_stricter));
+    }
+}
+
+#[test]
+fn deleting_a_chat_while_its_question_waits_ends_the_question_and_runs_nothing() {
+    for is_deleted in [true, false] {
+        let mut desk = Desk::new(vec![vec![write("a.txt", "a")], vec![Step::text("ok")]]);
+        desk.say("go");
+        let question = desk.asked();
+        if is_deleted {
+            desk.send(Command::DeleteSession(desk.session.clone()));
+            desk.until(|event| matches!(event, Event::ConfirmClosed { confirm, .. } if *confirm == question.id));
+        }
+        // A yes that comes too late is none.
+        desk.answer(&question, Answer::AllowOnce);
+        if !desk.seen.iter().any(|event| matches!(event, Event::TurnEnded(_))) {
+            desk.turn_end();
+        }
+        assert_eq!(desk.path("a.txt").exists(), !is_deleted);
+        assert!(!is_deleted || desk.calls().iter().all(|row| row.verdict != Some(Verdict::Allowed)));
+    }
 }

@@ -459,3 +459,73 @@ fn making_and_taking_back_is_on_record() {
         ]
     );
 }
+
+#[test]
+fn what_a_chat_rests_on_is_as_strict_as_can_be_once_something_else_wrote_it() {
+    for (sql, is_kept) in [
+        ("UPDATE session SET title = 'other', pinned = 1", true),
+        ("UPDATE session SET mode = 'automatic'", false),
+        ("UPDATE session SET folders = '[\"/\"]'", false),
+        ("UPDATE session SET is_local_only = 1, code = ''", false),
+        ("UPDATE session SET code = 'unknown'", false),
+    ] {
+        let mut desk = kept(Vec::new());
+        let folder = desk.folder.path().to_str().unwrap().to_owned();
+        desk.send(Command::SetMode { session: desk.session.clone(), mode: ConfirmMode::DeletionsOnly });
+        desk.until(
+            |event| matches!(event, Event::SessionChanged(session) if session.mode == ConfirmMode::DeletionsOnly),
+        );
+        change_from_outside(&mut desk, sql);
+        let is_told = |event: &Event| matches!(event, Event::Notice { key: "notice-grounds-changed", .. });
+        let now = desk.opened();
+        let expected = if is_kept {
+            (ConfirmMode::DeletionsOnly, vec![folder], false)
+        } else {
+            (ConfirmMode::EveryCall, Vec::new(), true)
+        };
+        assert_eq!((now.mode, now.folders, now.is_local_only), expected, "{sql}");
+        assert_eq!(desk.seen.iter().any(is_told), !is_kept, "{sql}");
+        // It is told once, and the person can set it anew.
+        desk.send(Command::SetMode { session: desk.session.clone(), mode: ConfirmMode::Changes });
+        desk.until(|event| matches!(event, Event::SessionChanged(session) if session.mode == ConfirmMode::Changes));
+        desk.seen.clear();
+        desk.restart();
+        desk.send(Command::OpenSession(desk.session.clone()));
+        assert_eq!(desk.opened().mode, ConfirmMode::Changes, "{sql}");
+        assert!(!desk.seen.iter().any(is_told), "{sql}");
+    }
+}
+
+#[test]
+fn only_a_person_opens_a_protected_file_and_closes_it_again() {
+    let mut desk = kept(vec![read(".env"), read(".env"), read(".env"), read(".env")]);
+    desk.write(".env", "K=value");
+    let path = desk.path(".env");
+    let mut outcomes = Vec::new();
+    let mut reads = |desk: &mut Desk| outcomes.push(outcome(desk).0);
+    // A row that somebody else wrote.
+    let row = format!(
+        "INSERT INTO lifted (session, path) VALUES ('{}', '{}')",
+        desk.session,
+        serde_json::to_string(&path).unwrap()
+    );
+    change_from_outside(&mut desk, &row);
+    desk.opened();
+    reads(&mut desk);
+    let lifted = |desk: &mut Desk| match desk.until(|event| matches!(event, Event::LiftedChanged { .. })) {
+        Event::LiftedChanged { files, .. } => files,
+        _ => unreachable!(),
+    };
+    desk.send(Command::LiftSensitive { session: desk.session.clone(), path: path.clone() });
+    assert_eq!(lifted(&mut desk), [path.clone()]);
+    reads(&mut desk);
+    // The control: the person's own holds through a restart.
+    desk.restart();
+    desk.send(Command::OpenSession(desk.session.clone()));
+    assert_eq!(lifted(&mut desk), [path.clone()]);
+    reads(&mut desk);
+    desk.send(Command::TakeLiftBack { session: desk.session.clone(), path });
+    assert_eq!(lifted(&mut desk), [] as [std::path::PathBuf; 0]);
+    reads(&mut desk);
+    assert_eq!(outcomes, [CallStatus::Denied, CallStatus::Succeeded, CallStatus::Succeeded, CallStatus::Denied]);
+}

@@ -96,13 +96,36 @@ fn planted_keys_and_key_blocks_in_a_read_file_do_not_reach_a_remote_model() {
 
 #[test]
 fn a_model_that_its_server_runs_elsewhere_is_elsewhere_whatever_its_name_is() {
-    for is_elsewhere in [true, false] {
+    let plain = json!({"model_info": {"general.architecture": "llama", "llama.context_length": 8192}});
+    let with = |more: Value| {
+        let mut show = plain.clone();
+        show.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Reply::json(200, &show)
+    };
+    let listed = |more: Value| {
+        let mut entry = json!({"name": "qwen3:8b"});
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Reply::json(200, &json!({"models": [{"name": "other"}, entry]}))
+    };
+    let (says_nothing, host) = (json!({}), json!({"remote_host": "https://ollama.com:443"}));
+    let cases = [
+        ("neither says so", with(says_nothing.clone()), listed(says_nothing.clone()), false),
+        ("its details say so", with(json!({"remote_model": "large:120b"})), listed(says_nothing.clone()), true),
+        ("they name the host alone", with(host.clone()), listed(says_nothing.clone()), true),
+        ("the list alone says so", with(says_nothing.clone()), listed(host.clone()), true),
+        ("no details", Reply::error(404, "not found"), listed(says_nothing.clone()), true),
+        ("no list", with(says_nothing.clone()), Reply::error(404, "not found"), true),
+        (
+            "not in the list",
+            with(says_nothing.clone()),
+            Reply::json(200, &json!({"models": [{"name": "other"}]})),
+            true,
+        ),
+    ];
+    for (case, show, list, is_elsewhere) in cases {
         let server = OllamaServer::start();
-        let mut show = json!({"model_info": {"general.architecture": "llama", "llama.context_length": 8192}});
-        if is_elsewhere {
-            show["remote_model"] = json!("large:120b");
-        }
-        server.route("/api/show", Reply::json(200, &show));
+        server.route("/api/show", show);
+        server.route("/api/tags", list);
         server.answer(call("read_file", &json!({"path": "notes.txt"})));
         server.answer(words("Read."));
         let mut desk = desk(&server, false);
@@ -110,16 +133,16 @@ fn a_model_that_its_server_runs_elsewhere_is_elsewhere_whatever_its_name_is() {
         desk.say("Read notes.txt");
         desk.turn_end();
         let sent = received(&server);
-        assert!(sent.contains("first line"));
-        assert_eq!(sent.contains(&planted()), !is_elsewhere, "{sent}");
+        assert!(sent.contains("first line"), "{case}");
+        assert_eq!(sent.contains(&planted()), !is_elsewhere, "{case}: {sent}");
         // A closed padlock holds it back.
         let before = server.chats().len();
         desk.send(Command::SetLocalOnly { session: desk.session.clone(), is_local_only: true });
         server.answer(words("Yes."));
         desk.say("Again");
         let error = desk.turn_end().error.and_then(|error| error.provider_code);
-        assert_eq!(error.as_deref(), is_elsewhere.then_some("locked"));
-        assert_eq!(server.chats().len() - before, usize::from(!is_elsewhere));
+        assert_eq!(error.as_deref(), is_elsewhere.then_some("locked"), "{case}");
+        assert_eq!(server.chats().len() - before, usize::from(!is_elsewhere), "{case}");
     }
 }
 

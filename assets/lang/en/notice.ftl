@@ -3,6 +3,8 @@
 ## From the engine
 notice-recovered-calls = Nod closed while calls were running: { $count }. Check their targets; none is run again by itself.
 notice-rules-changed = Rules changed, added or removed from outside: { $count }. They allow nothing, and what they may have refused is refused, until you remove them in the chat's panel or in Settings. `nod audit --verify` shows where they were made.
+notice-grounds-changed = Changed from outside while Nod was closed: { $count } chats or opened protected files. Those chats ask before every call, have no folder and reach this machine only, and those files are closed, until you set them anew in the chat's panel.
+notice-repaired = Other users of this computer could read Nod's own files, and now cannot: { $count }, the first of them { $path }. If others use this computer, treat what they hold as seen.
 notice-audit-changed = The record of decisions was changed from outside, or its key was lost. Panel “Audit” or `nod audit --verify` shows where; look through your rules, as a refusal may be missing.
 notice-look-put-back = A command was running when Nod closed. What something would execute later was put back; undo brings it back: { $paths }
 notice-look-left = A command was running when Nod closed. It changed what something executes later, and that could not be put back: look at { $paths }

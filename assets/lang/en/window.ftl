@@ -160,6 +160,7 @@ panel-mode = Asks before
 panel-sensitive = Protected files
 panel-sensitive-detail = Files whose names speak of secrets (.env, keys) are closed to tools. You can open one of them to this chat, in an allowed folder; the model cannot ask for it.
 panel-sensitive-lift = Open one file…
+panel-sensitive-close = Close again: { $file }
 panel-rules = Rules of this chat
 panel-no-rules = None. “Allow in this session” makes one; it goes with the chat.
 panel-rule-allow = Allowed without asking: { $rule }

@@ -3,6 +3,8 @@
 ## From the engine
 notice-recovered-calls = Nod 关闭时还有调用在运行：{ $count } 个。请检查它们的目标；Nod 不会自动重新运行。
 notice-rules-changed = 有规则被外部改动、添加或删除：{ $count } 条。在你从对话面板或设置中移除它们之前，它们不允许任何操作，它们可能拒绝过的操作一律拒绝。`nod audit --verify` 会列出它们建立的位置。
+notice-grounds-changed = Nod 关闭期间，{ $count } 个对话或已开放的受保护文件被外部改动。在你从对话面板重新设置之前，这些对话每次调用都会询问、没有可用目录、只能访问本机，这些文件保持关闭。
+notice-repaired = 本机其他用户曾可读取 Nod 自己的文件，现已改为不可读：{ $count } 个，其中第一个是 { $path }。如果有其他人使用这台电脑，请视其中内容已被看到。
 notice-audit-changed = 决策记录被外部改动，或者其密钥已丢失。“审计”面板或 `nod audit --verify` 会显示位置；请检查你的规则，可能有拒绝规则已丢失。
 notice-look-put-back = Nod 关闭时有命令正在运行。以后会被执行的内容已恢复原状，可通过撤销找回：{ $paths }
 notice-look-left = Nod 关闭时有命令正在运行。它更改了以后会被执行的内容，且未能恢复，请检查：{ $paths }

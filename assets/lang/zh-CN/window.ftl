@@ -145,6 +145,7 @@ panel-mode = 确认模式
 panel-sensitive = 受保护的文件
 panel-sensitive-detail = 名称表明含有机密的文件（.env、密钥）对工具关闭。你可以在允许的目录内向此对话开放其中一个，模型无法自行请求。
 panel-sensitive-lift = 开放一个文件…
+panel-sensitive-close = 重新关闭：{ $file }
 panel-rules = 此对话的规则
 panel-no-rules = 还没有规则。选择“本次会话允许”会创建规则，它随对话一起删除。
 panel-rule-allow = 无需询问即允许：{ $rule }

@@ -3,6 +3,7 @@
 mod item;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 
 use crate::ir::{
     CallId, CallRecord, Contact, Error, MessageId, MessageRecord, MessageStatus, Role, Session, State, StreamBody,
@@ -32,6 +33,8 @@ pub struct SessionView {
     pub is_loading_older: bool,
     pub state: State,
     pub rules: RuleSet,
+    /// Files whose names speak of secrets, opened to the session.
+    pub lifted: Vec<PathBuf>,
     /// Token-like values in what the session sends.
     pub secrets: Vec<MaskedSecret>,
     /// The hosts that the session has reached, the last one first.
@@ -101,6 +104,7 @@ impl SessionView {
             is_loading_older: false,
             state,
             rules,
+            lifted: Vec::new(),
             secrets: Vec::new(),
             contacts: Vec::new(),
             images: RemoteImages::default(),

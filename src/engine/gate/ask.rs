@@ -119,7 +119,7 @@ async fn question(
             .filter(|target| target.kind() == TargetKind::File)
             .and_then(|target| caller.transcript.is_as_read(target.resolved(), target.identity())),
         via_link,
-        undoable: plan.is_undoable,
+        undoable: plan.is_undoable(),
         reasons,
         preview: plan.preview.clone().unwrap_or(Preview::Nothing),
         content: plan

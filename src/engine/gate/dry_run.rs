@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::ir::{Access, CallId, CallRecord, Failure, RuleId, UnixMs};
+use crate::ir::{Access, CallId, CallRecord, Failure, Preview, RuleId, UnixMs};
 use crate::policy::{
     CallFacts, PathPlace, RelPath, Rule, RuleEffect, RuleMaker, RuleScope, TargetFacts, TargetKind, judge_command,
     matching_rules,
 };
 use crate::port::RuleOffer;
+use crate::tool::Tool;
+use crate::workspace::Purpose;
 
 use super::super::shared::Shared;
 use super::Caller;
@@ -60,13 +62,20 @@ impl History {
     }
 }
 
-/// What a call of the ledger was about, as far as its row tells.
+/// What a call of the ledger was about, as far as its row tells; `None` for one that no gate has looked at, as those of an
+/// imported chat.
 fn facts_of(shared: &Shared, record: &CallRecord, now: &CallFacts) -> Option<CallFacts> {
+    if record.grounds.plan_hash.is_empty() {
+        return None;
+    }
     let tool = shared.tools.iter().find(|tool| tool.definition().name == record.call.name)?;
     let target = record.target.as_ref()?;
     let (access, command) = (tool.access(), record.call.args.get("command").and_then(Value::as_str));
     let targets = match access {
-        Access::Read | Access::Write | Access::Delete => vec![facts_of_target(PathBuf::from(target), &now.roots)],
+        Access::Read | Access::Write | Access::Delete => {
+            let kind = if is_of_folder(record, &**tool) { TargetKind::Folder } else { TargetKind::File };
+            vec![facts_of_target(PathBuf::from(target), kind, &now.roots)]
+        }
         Access::Execute => Vec::new(),
     };
     Some(CallFacts {
@@ -82,12 +91,12 @@ fn facts_of(shared: &Shared, record: &CallRecord, now: &CallFacts) -> Option<Cal
     })
 }
 
-fn facts_of_target(resolved: PathBuf, roots: &[PathBuf]) -> TargetFacts {
+fn facts_of_target(resolved: PathBuf, kind: TargetKind, roots: &[PathBuf]) -> TargetFacts {
     TargetFacts {
         given: resolved.display().to_string(),
         place: place_of(&resolved, roots),
         resolved,
-        kind: TargetKind::File,
+        kind,
         links: 1,
         other_mount: false,
         is_mount_point: false,
@@ -97,12 +106,46 @@ fn facts_of_target(resolved: PathBuf, roots: &[PathBuf]) -> TargetFacts {
     }
 }
 
+/// In the innermost folder that holds it, as the gate has it.
 fn place_of(resolved: &Path, roots: &[PathBuf]) -> PathPlace {
-    for root in roots {
-        let Ok(below) = resolved.strip_prefix(root) else { continue };
-        let parts = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        let Some(relative) = RelPath::from_parts(parts) else { break };
-        return PathPlace::Inside { root: root.clone(), relative: relative.clone(), resolved_relative: relative };
+    let inside = roots.iter().filter_map(|root| Some((root, resolved.strip_prefix(root).ok()?)));
+    let Some((root, below)) = inside.max_by_key(|(root, _)| root.components().count()) else {
+        return PathPlace::Outside;
+    };
+    let parts = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    match RelPath::from_parts(parts) {
+        Some(relative) => {
+            PathPlace::Inside { root: root.clone(), relative: relative.clone(), resolved_relative: relative }
+        }
+        None => PathPlace::Outside,
     }
-    PathPlace::Outside
+}
+
+/// Whether the row says that it was about a folder.
+fn is_of_folder(record: &CallRecord, tool: &dyn Tool) -> bool {
+    let makes_folder = || {
+        let asked = tool.parse(&record.call.args).ok();
+        asked.is_some_and(|asked| asked.paths.iter().any(|path| path.purpose == Purpose::CreateFolder))
+    };
+    let lists = record.result.as_ref().is_some_and(|result| result.result.get("entries").is_some());
+    lists || matches!(record.preview, Some(Preview::Tree { .. })) || makes_folder()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_past_target_lies_in_the_innermost_folder_that_holds_it() {
+        let roots: Vec<PathBuf> = ["/projects", "/projects/a/b", "/projects/a"].iter().map(PathBuf::from).collect();
+        for (path, folder, below) in [
+            ("/projects/a/b/c.md", "/projects/a/b", "c.md"),
+            ("/projects/a/c.md", "/projects/a", "c.md"),
+            ("/projects/ab/c.md", "/projects", "ab/c.md"),
+        ] {
+            let PathPlace::Inside { root, relative, .. } = place_of(Path::new(path), &roots) else { panic!("{path}") };
+            assert_eq!((root.as_path(), relative.to_slash().as_str()), (Path::new(folder), below));
+        }
+        assert_eq!(place_of(Path::new("/elsewhere/c.md"), &roots), PathPlace::Outside);
+    }
 }

@@ -141,10 +141,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     } else {
         (targets, None)
     };
-    let room_bytes = match tool.access() {
-        Access::Write | Access::Delete => Undo::room_bytes(shared).await,
-        Access::Read | Access::Execute => 0,
-    };
+    let room_bytes = if tool.access().changes_named_files() { Undo::room_bytes(shared).await } else { 0 };
     let is_undoable = keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), room_bytes);
     facts.shown = shown(tool.access(), preview.as_ref(), is_undoable);
     // With what the look has shown, and so wherever these facts are judged again.
@@ -157,8 +154,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         );
     }
     let hash = String::new();
-    let plan =
-        Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, is_undoable, unopened, hash };
+    let plan = Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, unopened, hash };
     Ok(plan.bind())
 }
 
@@ -170,10 +166,7 @@ pub(super) fn ways_to(
     surroundings: &Surroundings,
 ) -> Vec<Vec<Reach>> {
     let to = |target: &Target| {
-        let effect = match access {
-            Access::Write | Access::Delete => Effect::of(target.purpose()),
-            Access::Read | Access::Execute => None,
-        };
+        let effect = if access.changes_named_files() { Effect::of(target.purpose()) } else { None };
         effect.map(|effect| reaches(target, effect, roots, surroundings.home.as_deref())).unwrap_or_default()
     };
     targets.iter().map(to).collect()
@@ -185,11 +178,7 @@ fn shown(access: Access, preview: Option<&Preview>, is_undoable: bool) -> Shown 
         Some(Preview::Command(command)) => command.unseen,
         Some(Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. }) | None => 0,
     };
-    let is_for_good = match access {
-        Access::Write | Access::Delete => !is_undoable,
-        Access::Read | Access::Execute => false,
-    };
-    Shown { unseen_places, is_for_good }
+    Shown { unseen_places, is_for_good: access.changes_named_files() && !is_undoable }
 }
 
 pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {
@@ -211,10 +200,7 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 
 /// Whether a call may change something; one of a tool that is not there changes nothing.
 pub(super) fn is_change(caller: &Caller, call: &ToolCall) -> bool {
-    find(caller, call).is_ok_and(|tool| match tool.access() {
-        Access::Read => false,
-        Access::Write | Access::Delete | Access::Execute => true,
-    })
+    find(caller, call).is_ok_and(|tool| tool.access().changes_something())
 }
 
 fn find(caller: &Caller, call: &ToolCall) -> Result<Arc<dyn Tool>, Failure> {

@@ -1,8 +1,10 @@
 //! Step 12: the result as the model reads it. The raw result stays in the ledger and on the card.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
+
+use crate::policy::escape_json;
 
 /// Longer results are cut for the model, in bytes of compact JSON.
 const LONGEST: usize = 16 * 1024;
@@ -16,25 +18,10 @@ pub(in crate::engine) fn for_model(result: &Value) -> Option<String> {
 
 /// The same of a result whose compact JSON is there already.
 pub(super) fn differing(result: &Value, raw: &str) -> Option<String> {
-    let shown = if raw.len() > LONGEST { escape_controls(&cut(result)) } else { escape_controls(raw) };
-    (shown != raw).then_some(shown)
-}
-
-/// JSON writes most control characters as escapes; DEL and the C1 ones, which terminals obey too, get theirs here.
-fn escape_controls(json: &str) -> String {
-    if !json.chars().any(char::is_control) {
-        return json.to_owned();
-    }
-    let mut shown = String::with_capacity(json.len() + 16);
-    for character in json.chars() {
-        if character.is_control() {
-            // Writing to a string cannot fail.
-            write!(shown, "\\u{:04x}", u32::from(character)).ok();
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
+    let shown = if raw.len() > LONGEST { Cow::Owned(cut(result)) } else { Cow::Borrowed(raw) };
+    // By the function that a server's model and the terminal have, too: nothing is hidden from one of them alone.
+    let shown = escape_json(&shown);
+    (shown != raw).then(|| shown.into_owned())
 }
 
 /// The result with its longest parts shortened until it fits: texts at a line border, lists between entries.
@@ -157,8 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_escapes() {
-        let shown = for_model(&json!({"content": "a\u{1b}[31m\u{7f}\u{9b}b"})).unwrap();
-        assert_eq!(shown, r#"{"content":"a\u001b[31m\u007f\u009bb"}"#);
+    fn what_does_not_show_is_an_escape_and_means_the_same() {
+        let result = json!({"content": "a\u{1b}[31m\u{7f}\u{9b}b\u{202e}\u{200b}\u{e0041}\u{a0}中 é"});
+        let shown = for_model(&result).unwrap();
+        assert_eq!(shown, r#"{"content":"a\u001b[31m\u007f\u009bb\u202e\u200b\udb40\udc41\u00a0中 é"}"#);
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), result);
     }
 }

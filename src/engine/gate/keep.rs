@@ -71,10 +71,7 @@ pub(super) async fn keep_before(
     row: &CallRecord,
     plan: Plan,
 ) -> Result<(Plan, Option<UndoEntry>), Failure> {
-    let changes = match plan.facts.access {
-        Access::Write | Access::Delete => true,
-        Access::Read | Access::Execute => false,
-    };
+    let changes = plan.facts.access.changes_named_files();
     let Some(images) = caller.shared.undo.images().filter(|_| changes && plan.targets.len() == 1) else {
         return nothing_kept(plan, changes);
     };
@@ -136,7 +133,7 @@ fn keep_target(
             if target.purpose() == Purpose::Delete && target.is_restorable_after_delete(&trash) {
                 // The trash has it then.
                 Kept { state: look(target), images: Vec::new() }
-            } else if plan.is_undoable {
+            } else if plan.is_undoable() {
                 return Err(error);
             } else {
                 return Ok(None);
@@ -156,7 +153,7 @@ fn keep_target(
 fn nothing_kept(plan: Plan, changes: bool) -> Result<(Plan, Option<UndoEntry>), Failure> {
     // Nothing changes where the folder is there already; a tool without any target was shown as what cannot be undone.
     let is_there = plan.targets.iter().all(|target| target.kind() == TargetKind::Folder);
-    if changes && plan.is_undoable && !is_there {
+    if changes && plan.is_undoable() && !is_there {
         let words = "What takes it back could not be kept, so it was not run. Try again.";
         return Err(Failure::new(Code::IoError, words));
     }

@@ -67,12 +67,11 @@ impl Place {
 
     /// It needs no question, or has its yes: a change waits here until all those before it have ended.
     pub(super) async fn turn_to_run(&self, access: Access) {
-        match access {
-            Access::Read => self.enter(None),
-            Access::Write | Access::Delete | Access::Execute => {
-                self.enter(Some(Stage::Changing));
-                self.until_all_ahead(|_| false).await;
-            }
+        if access.changes_something() {
+            self.enter(Some(Stage::Changing));
+            self.until_all_ahead(|_| false).await;
+        } else {
+            self.enter(None);
         }
     }
 

@@ -26,8 +26,6 @@ pub(super) struct Plan {
     pub(super) tier: Option<Tier>,
     /// Whether the command may use the network: the person's tick, so never before they were asked.
     pub(super) network: Network,
-    /// Whether what it does can be taken back.
-    pub(super) is_undoable: bool,
     /// Why its target outside could not be opened: an answer for after the yes.
     pub(super) unopened: Option<Failure>,
     pub(super) hash: String,
@@ -37,6 +35,11 @@ pub(super) struct Plan {
 const KEPT_PREVIEW_BYTES: usize = 256 * 1024;
 
 impl Plan {
+    /// Whether what it does can be taken back, as it was shown.
+    pub(super) fn is_undoable(&self) -> bool {
+        self.facts.access.changes_named_files() && !self.facts.shown.is_for_good
+    }
+
     /// The preview for the ledger and the card; `None` where it is long.
     pub(super) fn preview_to_keep(&self) -> Option<Preview> {
         let preview = self.preview.as_ref()?;

@@ -7,6 +7,7 @@ use crate::policy::{
 };
 
 use super::*;
+use crate::ir::Access;
 
 fn relative(path: &str) -> RelPath {
     RelPath::from_parts(path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()).unwrap()

@@ -98,7 +98,8 @@ fn proves(proof: Proof, value: &str) -> bool {
         Proof::Form => true,
         Proof::Place => {
             let is_port = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
-            let is_word = ["password", "passwd", "pass", "secret", "token"].contains(&value.to_ascii_lowercase().as_str());
+            let is_word =
+                ["password", "passwd", "pass", "secret", "token"].contains(&value.to_ascii_lowercase().as_str());
             !is_port && !is_word && !value.starts_with('-') && !is_placeholder(value)
         }
         Proof::Looks => is_password(value) && !is_code_name(value) && !value.starts_with('-'),
@@ -114,7 +115,10 @@ fn proves(proof: Proof, value: &str) -> bool {
         }
         Proof::Forty => {
             let has = |kind: fn(&u8) -> bool| value.as_bytes().iter().any(kind);
-            has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit) && entropy(value) >= 4.0
+            has(u8::is_ascii_lowercase)
+                && has(u8::is_ascii_uppercase)
+                && has(u8::is_ascii_digit)
+                && entropy(value) >= 4.0
         }
     }
 }
@@ -150,7 +154,8 @@ mod tests {
             format!("{{SSHA}}{}", &crypt[..32]),
         ];
         for hash in &hashes {
-            for text in [format!("bob:{hash}:19700:0:99999:7:::"), format!("bob:{hash}\n"), format!("hash = '{hash}'")] {
+            for text in [format!("bob:{hash}:19700:0:99999:7:::"), format!("bob:{hash}\n"), format!("hash = '{hash}'")]
+            {
                 assert_eq!(found(&text), [hash.as_str()], "{text}");
             }
         }
@@ -169,7 +174,10 @@ mod tests {
             ("password: \"Xq(82),{Lp}\"", "Xq(82),{Lp}"),
             ("PASSWORD=\"horse battery 77\"", "horse battery 77"),
             ("passphrase = correct horse battery", "correct horse battery"),
-            ("mnemonic: \"abandon ability able about above absent absorb abstract absurd abuse access accident\"", "abandon ability able about above absent absorb abstract absurd abuse access accident"),
+            (
+                "mnemonic: \"abandon ability able about above absent absorb abstract absurd abuse access accident\"",
+                "abandon ability able about above absent absorb abstract absurd abuse access accident",
+            ),
             ("<password>hunter22</password>", "hunter22"),
             ("<db:Password enc=\"no\">\n  Xq82LpwZ\n</db:Password>", "Xq82LpwZ"),
             ("<add key=\"DbPassword\" value=\"Xq82LpwZ\" />", "Xq82LpwZ"),

@@ -22,6 +22,9 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
+/// Base64 of fewer signs is a hash or a number, where it is no text.
+const SHORTEST_BINARY: usize = 400;
+
 /// A text as it reads in plain writing.
 struct Reading {
     text: String,
@@ -46,7 +49,7 @@ fn find_in(reading: &Reading) -> Vec<Secret> {
     found.into_iter().filter_map(place).collect()
 }
 
-/// Base64 that stands for text. Its beginning may have been cut off: then it begins at any of four signs.
+/// Base64 that stands for text, or for what may hold some. Its beginning may have been cut off: then it begins at any of four signs.
 fn decode(written: &str, offset: usize) -> Option<Reading> {
     const PROBED: usize = 40;
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
@@ -66,27 +69,36 @@ fn decode(written: &str, offset: usize) -> Option<Reading> {
             at.push(offset + index);
         }
     }
-    for phase in 0..4 {
-        let probed = signs.get(phase..)?.get(..PROBED.min(signs.len() - phase) / 4 * 4)?;
-        if !LENIENT.decode(probed).is_ok_and(|bytes| bytes.len() >= 12 && is_text(&bytes)) {
-            continue;
-        }
-        let decoded = LENIENT.decode(signs.get(phase..)?).ok()?;
-        // One byte a character keeps the places simple: secrets are ASCII.
-        let text: String = decoded.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' }).collect();
-        let end = offset + written.len();
-        let sign = |index: usize| at.get(phase + index).copied();
-        let mut places: Vec<(usize, usize)> = (0..text.len())
-            .map(|byte| (sign(byte * 4 / 3).unwrap_or(end), sign((byte * 4 + 6) / 3).unwrap_or(end)))
-            .collect();
-        // What fills the last group up belongs to the last byte.
-        if let Some((_, last)) = places.last_mut() {
-            *last = end;
-        }
-        let reading = Reading { text, places };
-        return Some(if reading.text.contains('\0') { stripped(reading) } else { reading });
+    let begins_text = |phase: usize| {
+        let probed = signs.get(phase..).and_then(|signs| signs.get(..PROBED.min(signs.len()) / 4 * 4));
+        probed.is_some_and(|probed| LENIENT.decode(probed).is_ok_and(|bytes| bytes.len() >= 12 && is_text(&bytes)))
+    };
+    let (phase, is_text) = match (0..4).find(|phase| begins_text(*phase)) {
+        Some(phase) => (phase, true),
+        // A file that is no text may hold some: an archive, a database.
+        None if signs.len() >= SHORTEST_BINARY => (0, false),
+        None => return None,
+    };
+    let decoded = LENIENT.decode(signs.get(phase..)?).ok()?;
+    let plain = |byte: &u8| match byte {
+        0 if is_text => '\0',
+        b'\t' | b'\n' | b'\r' | b' '..=b'~' => char::from(*byte),
+        _ if is_text => '?',
+        _ => ' ',
+    };
+    // One byte a character keeps the places simple: secrets are ASCII.
+    let text: String = decoded.iter().map(plain).collect();
+    let end = offset + written.len();
+    let sign = |index: usize| at.get(phase + index).copied();
+    let mut places: Vec<(usize, usize)> = (0..text.len())
+        .map(|byte| (sign(byte * 4 / 3).unwrap_or(end), sign((byte * 4 + 6) / 3).unwrap_or(end)))
+        .collect();
+    // What fills the last group up belongs to the last byte.
+    if let Some((_, last)) = places.last_mut() {
+        *last = end;
     }
-    None
+    let reading = Reading { text, places };
+    Some(if reading.text.contains('\0') { stripped(reading) } else { reading })
 }
 
 /// UTF-16 has a NUL beside every sign.

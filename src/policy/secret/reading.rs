@@ -88,7 +88,10 @@ impl Reading {
         let last = self.kept.partition_point(|(here, _)| *here < range.end);
         let begins = self.kept.get(first..last).unwrap_or_default();
         let ends = begins.iter().skip(1).map(|(here, _)| *here).chain([range.end]);
-        begins.iter().zip(ends).filter_map(|((begin, _), end)| Some((self.text.get(*begin..end)?, self.text.get(*begin..)?)))
+        begins
+            .iter()
+            .zip(ends)
+            .filter_map(|((begin, _), end)| Some((self.text.get(*begin..end)?, self.text.get(*begin..)?)))
     }
 
     /// Of what was found here, what the original did not show by itself, at its place there.
@@ -125,8 +128,10 @@ fn begins_entry(text: &str) -> bool {
 fn goes_on(part: &str) -> bool {
     let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
     let has_letter = part.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let is_jumbled =
-        part.as_bytes().windows(2).any(|pair| matches!(pair, [first, second] if first.is_ascii_lowercase() && second.is_ascii_uppercase()));
+    let is_jumbled = part
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [first, second] if first.is_ascii_lowercase() && second.is_ascii_uppercase()));
     (has_digit && has_letter) || is_jumbled
 }
 
@@ -268,12 +273,29 @@ mod tests {
         let key = key();
         let (head, tail) = key.split_at(14);
         for gap in [
-            "\u{1b}[0m", "\u{1b}[1;31m", "\u{1b}[38:5:1m", "\u{1b}]8;;http://a\u{1b}\\", "\u{1b}]0;title\u{7}", "\u{1b}(B",
-            "\u{1b}", "\u{9b}31m", "\u{200b}", "\u{202e}", "\u{ad}", "\r", "\0", "\u{feff}", "\u{e0041}", "\u{1b}[K\r",
+            "\u{1b}[0m",
+            "\u{1b}[1;31m",
+            "\u{1b}[38:5:1m",
+            "\u{1b}]8;;http://a\u{1b}\\",
+            "\u{1b}]0;title\u{7}",
+            "\u{1b}(B",
+            "\u{1b}",
+            "\u{9b}31m",
+            "\u{200b}",
+            "\u{202e}",
+            "\u{ad}",
+            "\r",
+            "\0",
+            "\u{feff}",
+            "\u{e0041}",
+            "\u{1b}[K\r",
         ] {
             let text = format!("中 T={head}{gap}{tail}, and more");
             let hit = find_secrets(&text);
-            assert_eq!(hit.iter().map(|hit| &text[hit.range.clone()]).collect::<Vec<_>>(), [format!("{head}{gap}{tail}")]);
+            assert_eq!(
+                hit.iter().map(|hit| &text[hit.range.clone()]).collect::<Vec<_>>(),
+                [format!("{head}{gap}{tail}")]
+            );
             assert_eq!(Masker::default().text("call", &text), "中 T=«masked: API key #1», and more", "{gap:?}");
         }
         let coloured = "\u{1b}[33mpassword\u{1b}[0m\u{1b}[2m=\u{1b}[0mXq82LpwZ\u{1b}[0m\n";

@@ -428,6 +428,7 @@ fn secrets_in_base64_and_in_utf_16_are_masked_where_they_are_written() {
 
 /// Of anything that an attacker may repeat, four times as much takes about four times as long.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "what is tested is how long it takes")]
 fn time_grows_with_the_text_alone() {
     const BYTES: usize = 300_000;
     let key = |at: usize| format!("ghp_{at:08}{}\n", signs(28));
@@ -460,8 +461,20 @@ fn time_grows_with_the_text_alone() {
         let half: String = text.chars().take(text.chars().count() / 4).collect();
         let (short, long) = (timed(&half), timed(&text));
         // Twice the factor, and some ticks of a busy machine: a square would be sixteen.
-        assert!(long < short * 9 + std::time::Duration::from_millis(400), "{short:?}, {long:?}: {:.40}", text);
+        assert!(long < short * 9 + std::time::Duration::from_millis(400), "{short:?}, {long:?}: {text:.40}");
     }
+}
+
+#[test]
+fn a_secret_in_a_file_that_is_no_text_is_masked_in_its_base64() {
+    let key = format!("ghp_{}", signs(36));
+    let noise: Vec<u8> = (0..2_000_u32).map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
+    let binary = STANDARD.encode(
+        [&b"SQLite format 3\0\x10\x00\xff\xfe\x01"[..], &noise, b"\x03T", key.as_bytes(), b"\0\x05", &noise].concat(),
+    );
+    let shown = masked(&json!({"content": binary, "encoding": "base64"}));
+    assert!(shown.contains("«masked: API key #1»") && shown.contains(&binary[binary.len() - 200..]), "{shown}");
+    assert_eq!(found(&STANDARD.encode(&noise)), []);
 }
 
 proptest! {

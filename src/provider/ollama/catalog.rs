@@ -33,12 +33,13 @@ impl Ollama {
     }
 
     async fn described(&self, tag: TagModel) -> Option<ModelInfo> {
+        let is_remote = tag.is_remote();
         let name = tag.name.or(tag.model)?;
         let details = tag.details.unwrap_or_default();
         let mut facts = Facts {
             capabilities: tag.capabilities.unwrap_or_default().0,
             trained_window: details.context_length.unwrap_or_default(),
-            is_remote: tag.remote_model.is_some() || tag.remote_host.is_some(),
+            is_remote,
             size: details.parameter_size,
             ..Facts::default()
         };
@@ -48,6 +49,7 @@ impl Ollama {
             let size = facts.size.take();
             facts = Facts::of(shown);
             facts.size = facts.size.or(size);
+            facts.is_remote |= is_remote;
         }
         // An embedding model is no partner for a chat.
         let can_chat = facts.capabilities.is_empty() || facts.can("completion") == Support::Yes;
@@ -56,8 +58,25 @@ impl Ollama {
 
     /// One model.
     pub(super) async fn model(&self, model: &str) -> Result<ModelInfo, Error> {
-        let (shown, loaded) = tokio::join!(self.show(model), self.loaded_window(model));
-        Ok(Facts::of(shown?).info(&self.id, model, self.num_ctx, loaded))
+        let (shown, loaded, listed) =
+            tokio::join!(self.show(model), self.loaded_window(model), self.is_listed_as_remote(model));
+        let mut facts = Facts::of(shown?);
+        facts.is_remote |= listed == Some(true);
+        let info = facts.info(&self.id, model, self.num_ctx, loaded);
+        // What its list does not have it may fetch from anywhere.
+        Ok(ModelInfo { is_elsewhere: info.is_elsewhere || listed.is_none(), ..info })
+    }
+
+    /// Whether the server's list says that a model runs elsewhere; `None` where it says nothing of the model.
+    async fn is_listed_as_remote(&self, model: &str) -> Option<bool> {
+        let reply = self.http.get("api/tags", TimeLimits::QUICK).await.ok()?;
+        let tags: Tags = self.json(reply, model).await.ok()?;
+        let wanted = with_tag(model);
+        let is_this =
+            |name: &Option<String>| name.as_deref().is_some_and(|name| with_tag(name).eq_ignore_ascii_case(&wanted));
+        let listed: Vec<TagModel> =
+            tags.models?.0.into_iter().filter(|tag| is_this(&tag.name) || is_this(&tag.model)).collect();
+        (!listed.is_empty()).then(|| listed.iter().any(TagModel::is_remote))
     }
 
     async fn show(&self, model: &str) -> Result<Show, Error> {
@@ -82,8 +101,16 @@ impl Ollama {
     }
 }
 
-/// `qwen3` and `qwen3:latest` are the same model.
+impl TagModel {
+    fn is_remote(&self) -> bool {
+        self.remote_model.is_some() || self.remote_host.is_some()
+    }
+}
+
+/// `qwen3`, `qwen3:latest` and `library/qwen3` are the same model.
 fn with_tag(model: &str) -> String {
+    let model = model.strip_prefix("registry.ollama.ai/").unwrap_or(model);
+    let model = model.strip_prefix("library/").unwrap_or(model);
     let name = model.rsplit('/').next().unwrap_or(model);
     if name.contains(':') { model.to_owned() } else { format!("{model}:latest") }
 }

@@ -1,5 +1,7 @@
 //! Folders, mode and rules of the open chat, at the right.
 
+use std::path::PathBuf;
+
 use egui::{Align, Frame, Label, Layout, Margin, Panel as EguiPanel, ScrollArea, Ui, vec2};
 
 use crate::app::rows::{bytes, short_path};
@@ -107,6 +109,7 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     heading(ui, scene, "panel-sensitive");
     hint(ui, scene, "panel-sensitive-detail");
     ui.add_space(space::S);
+    lifted(ui, scene);
     if ui.add(Button::secondary(scene.lang.text("panel-sensitive-lift")).icon(Icon::LockOpen).small()).clicked() {
         scene.push(Intent::PickPath(PathPurpose::SensitiveFile));
     }
@@ -133,6 +136,29 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         if ui.add(Button::ghost(scene.lang.text("panel-standing-open")).small()).clicked() {
             scene.push(Intent::OpenSettings(SettingsPage::Safety));
         }
+    }
+}
+
+/// The protected files that are open to the chat, each with what closes it again.
+fn lifted(ui: &mut Ui, scene: &mut Scene<'_>) {
+    let files: Vec<PathBuf> = scene.state.shown().map(|view| view.lifted.clone()).unwrap_or_default();
+    for file in files {
+        ui.horizontal(|ui| {
+            let path = file.to_string_lossy();
+            let short = short_path(&path, scene.home);
+            let room = ui.available_width() - 32.0;
+            let galley = line_of_text(ui, scene.theme, &short, Type::Mono, scene.theme.colors.text, room);
+            let (rect, response) = ui.allocate_exact_size(vec2(room, size::CHIP), egui::Sense::hover());
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, short.as_str()));
+            let place = egui::pos2(rect.left(), rect.center().y - galley.size().y / 2.0);
+            ui.painter().galley(place, galley, scene.theme.colors.text);
+            response.on_hover_text(hover_name(&path));
+            let name = scene.lang.format("panel-sensitive-close", &[("file", Arg::from(short.as_str()))]);
+            if ui.add(IconButton::new(Icon::X, &name).small()).clicked() {
+                scene.push(Intent::TakeLiftBack(file.clone()));
+            }
+        });
+        ui.add_space(space::XS);
     }
 }
 

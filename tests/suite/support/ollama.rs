@@ -285,6 +285,18 @@ impl OllamaServer {
         server
     }
 
+    /// The list of models that it has from now on, with what it says of each besides the name.
+    pub(crate) fn list(&self, models: &[(&str, Value)]) {
+        let entry = |(name, more): &(&str, Value)| {
+            let mut entry = json!({"name": name, "model": name});
+            for (field, value) in more.as_object().into_iter().flatten() {
+                entry[field] = value.clone();
+            }
+            entry
+        };
+        self.route("/api/tags", Reply::json(200, &json!({"models": models.iter().map(entry).collect::<Vec<_>>()})));
+    }
+
     /// Its address.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)

@@ -91,7 +91,7 @@ impl ConfirmView {
                 is_deceptive: names.into_iter().any(|name| !find_deceptive_name(name, false).is_empty())
                     || !find_deceptive(words, true).is_empty()
                     || lines.into_iter().any(|text| !find_deceptive(text, false).is_empty())
-                    || is_deceptive_value(&request.call.args, 64 * 1024),
+                    || is_deceptive_value(None, &request.call.args, 64 * 1024),
                 ..Self::default()
             };
         }
@@ -136,13 +136,40 @@ fn cwd(request: &ConfirmRequest) -> Option<&str> {
 }
 
 /// Whether any text in the arguments would deceive; long texts are in the preview and are looked at there.
-fn is_deceptive_value(value: &serde_json::Value, most_bytes: usize) -> bool {
+/// What names or does something is held to the rule for names, as the target is; only what a file or a search is to hold is
+/// prose.
+fn is_deceptive_value(name: Option<&str>, value: &serde_json::Value, most_bytes: usize) -> bool {
+    const PROSE: [&str; 4] = ["content", "old_text", "new_text", "query"];
     match value {
-        serde_json::Value::String(text) => text.len() <= most_bytes && !find_deceptive(text, true).is_empty(),
-        serde_json::Value::Array(items) => items.iter().any(|item| is_deceptive_value(item, most_bytes)),
-        serde_json::Value::Object(fields) => fields
-            .iter()
-            .any(|(name, field)| !find_deceptive(name, false).is_empty() || is_deceptive_value(field, most_bytes)),
+        serde_json::Value::String(text) if text.len() > most_bytes => false,
+        serde_json::Value::String(text) if name.is_some_and(|name| PROSE.contains(&name)) => {
+            !find_deceptive(text, true).is_empty()
+        }
+        serde_json::Value::String(text) => !find_deceptive_name(text, true).is_empty(),
+        serde_json::Value::Array(items) => items.iter().any(|item| is_deceptive_value(name, item, most_bytes)),
+        serde_json::Value::Object(fields) => fields.iter().any(|(name, field)| {
+            !find_deceptive_name(name, false).is_empty() || is_deceptive_value(Some(name), field, most_bytes)
+        }),
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_name_of_another_script_is_told_wherever_it_stands_in_the_arguments_and_words_of_a_text_are_not() {
+        let is_deceptive = |args: serde_json::Value| is_deceptive_value(None, &args, 1024);
+        // All of it Cyrillic, drawn as Latin letters.
+        let name = "\u{430}\u{440}\u{440}.py";
+        assert!(is_deceptive(json!({"path": name})) && is_deceptive(json!({"command": format!("python {name}")})));
+        assert!(is_deceptive(json!({"paths": [name]})) && is_deceptive(json!({name: 1})));
+        assert!(!is_deceptive(
+            json!({"path": "a.md", "content": "\u{440}\u{430} \u{441}\u{43e}", "edits": [{"new_text": name}]})
+        ));
+        assert!(is_deceptive(json!({"path": "a.md", "content": "a\u{202e}b"})));
     }
 }
