@@ -32,7 +32,8 @@ enum Proof {
 fn shapes() -> Vec<(String, Proof)> {
     let name = &*NAME;
     let within = r"[^\r\n|;&]{0,400}?\s";
-    let value = r#"["']?([^\s"'|;&]{4,200})"#;
+    // A lone `&` may be part of it, two of them end the command.
+    let value = r#"["']?([^\s"'|;&]{4,200}(?:&[^\s"'|;&]+)*)"#;
     vec![
         // .netrc, in one line or in several.
         (r"(?m)^[ \t]*(?:machine[ \t]+\S+|default)\s+(?:(?:login|account)\s+\S+\s+)+password\s+(\S{3,200})".into(), Proof::Place),

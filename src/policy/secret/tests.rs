@@ -470,7 +470,8 @@ fn a_secret_in_a_file_that_is_no_text_is_masked_in_its_base64() {
     let key = format!("ghp_{}", signs(36));
     let noise: Vec<u8> = (0..2_000_u32).map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
     let binary = STANDARD.encode(
-        [&b"SQLite format 3\0\x10\x00\xff\xfe\x01"[..], &noise, b"\x03T", key.as_bytes(), b"\0\x05", &noise].concat(),
+        [&b"SQLite format 3\0\x10\x00\xff\xfe\x01"[..], &noise, b"\x03\x05", key.as_bytes(), b"\0\x05", &noise]
+            .concat(),
     );
     let shown = masked(&json!({"content": binary, "encoding": "base64"}));
     assert!(shown.contains("«masked: API key #1»") && shown.contains(&binary[binary.len() - 200..]), "{shown}");
