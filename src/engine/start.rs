@@ -207,7 +207,8 @@ impl Engine {
             let args = vec![("count", recovered.changed_grounds.to_string())];
             news.push(Event::Notice { key: "notice-grounds-changed", args });
         }
-        if let Some(first) = recovered.repaired.first() {
+        // A folder that was open and had nothing in it gave nothing away.
+        if let Some(first) = recovered.repaired.iter().find(|path| path.is_file()) {
             let path = first.display().to_string();
             let args = vec![("count", recovered.repaired.len().to_string()), ("path", path)];
             news.push(Event::Notice { key: "notice-repaired", args });

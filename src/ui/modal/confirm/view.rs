@@ -167,9 +167,8 @@ mod tests {
         let name = "\u{430}\u{440}\u{440}.py";
         assert!(is_deceptive(json!({"path": name})) && is_deceptive(json!({"command": format!("python {name}")})));
         assert!(is_deceptive(json!({"paths": [name]})) && is_deceptive(json!({name: 1})));
-        assert!(!is_deceptive(
-            json!({"path": "a.md", "content": "\u{440}\u{430} \u{441}\u{43e}", "edits": [{"new_text": name}]})
-        ));
+        let prose = json!({"path": "a.md", "content": name, "edits": [{"new_text": name}]});
+        assert_eq!(is_deceptive(prose), !find_deceptive(name, true).is_empty());
         assert!(is_deceptive(json!({"path": "a.md", "content": "a\u{202e}b"})));
     }
 }
