@@ -63,7 +63,7 @@ impl Reader {
             is_prefixed = true;
         }
         let mut commands = Vec::new();
-        if is_prefixed && matches!(self.peek(), None | Some('\n' | ';' | '&' | ')')) {
+        if is_prefixed && matches!(self.peek(), None | Some('\n' | ';' | ')')) {
             return Some(Pipeline(commands));
         }
         loop {
@@ -123,14 +123,15 @@ impl Reader {
                 return None;
             }
             let word = self.word()?;
+            // Only a pipeline as a whole is negated.
+            if simple.words.is_empty() && (has_torn_subscript(&word) || word.raw == "!") {
+                return None;
+            }
             if simple.words.is_empty() && word.assignment().is_some() {
                 simple.assignments.push(word);
                 continue;
             }
             let is_first = simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty();
-            if simple.words.is_empty() && is_torn(&word) {
-                return None;
-            }
             simple.words.push(word);
             self.blanks();
             if is_first && self.accept("(") {
@@ -363,8 +364,15 @@ struct Parts {
     lists: Vec<List>,
 }
 
-/// Whether a command's name is the beginning of an assignment that reaches behind a blank: `a[1 + 2]=3`.
-fn is_torn(name: &Word) -> bool {
-    let after_name = name.raw.trim_start_matches(is_name_char);
-    after_name.len() < name.raw.len() && after_name.starts_with('[') && !after_name.contains(']')
+/// Whether a word is the beginning of an assignment that may reach further: `a[1 + 2]=3`, `a["]"]=3`.
+fn has_torn_subscript(word: &Word) -> bool {
+    let after_name = word.raw.trim_start_matches(is_name_char);
+    if after_name.len() == word.raw.len() {
+        return false;
+    }
+    let Some(inside) = after_name.strip_prefix('[') else { return false };
+    let is_odd = |subscript: &str, quote| subscript.matches(quote).count() % 2 == 1;
+    inside.split_once(']').is_none_or(|(subscript, _)| {
+        subscript.contains(['[', '\\']) || is_odd(subscript, '"') || is_odd(subscript, '\'')
+    })
 }

@@ -79,6 +79,7 @@ fn every_command_of_a_line_is_found() {
         ("echo 'a;b' \"c;$d\" e\\;f", &["echo 'a;b' \"c;$d\" e\\;f"]),
         ("echo $'a;b' $\"c;d\"", &["echo $'a;b' $\"c;d\""]),
         ("a=1 b+=2 c[x]=3 env d=4", &["a=1 b+=2 c[x]=3 env d=4"]),
+        ("c[$i]=1 d[\"e\"]+=2 f", &["c[$i]=1 d[\"e\"]+=2 f"]),
         ("arr=(a $(b)\n c # d\n); e ${arr[1]}", &["arr=…", "b", "e …"]),
         ("! time -p a", &["a"]),
         ("!", &[]),
@@ -277,6 +278,10 @@ fn what_is_not_understood_is_no_program() {
         "echo $((a) )",
         "a &> b c",
         "a[1 + 2]=3 b",
+        "a[\"]\"]=3 b",
+        "a[b[1]=3 c",
+        "a | ! b",
+        "! & a",
         "echo \"`a \\\"b\\\"`\"",
         "ls !(a)",
     ] {
