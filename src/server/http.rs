@@ -37,9 +37,11 @@ use super::token::token_hash;
 const MAX_BODY_BYTES: usize = 4 << 20;
 /// What of a request's address reaches the log, in bytes.
 const LOGGED_BYTES: usize = 512;
-/// What is read of one device's socket, and written to it, at once: a sign of life has a tenth of it, and a device that says
-/// nothing keeps no more.
-const SOCKET_BUFFER_BYTES: usize = 1 << 10;
+/// What is read of one device's socket at once: a sign of life has a tenth of it, and a device that says nothing keeps no
+/// more.
+const READ_BUFFER_BYTES: usize = 1 << 10;
+/// What goes out to one device at once, if that much is ready at the same moment. Nothing is set aside for it.
+const WRITE_BUFFER_BYTES: usize = 32 << 10;
 
 /// What every request may need.
 pub(super) struct House {
@@ -216,8 +218,8 @@ async fn connect(
     let upgrade = upgrade
         .max_message_size(MAX_FRAME_BYTES)
         .max_frame_size(MAX_FRAME_BYTES)
-        .read_buffer_size(SOCKET_BUFFER_BYTES)
-        .write_buffer_size(SOCKET_BUFFER_BYTES);
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES);
     upgrade.on_upgrade(move |socket| async move {
         let admitted = admit(&house, &headers, &shown.ticket).await;
         // The request's head lies in a buffer of HTTP's, which is not kept for as long as a device is connected.

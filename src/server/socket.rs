@@ -169,16 +169,19 @@ impl Line {
     ) -> Over {
         let mut heard_at = Instant::now();
         let mut silence = pin!(tokio::time::sleep_until(heard_at + pace.silence));
+        // Made once: each takes its place in a list that all connections share.
+        let mut closing = pin!(closing(&mut outlet.closing));
+        let mut end = pin!(end.cancelled());
         let mut recording = FuturesUnordered::new();
         let over = loop {
             let step = tokio::select! {
                 biased;
-                code = closing(&mut outlet.closing) => break code.map_or(Over::Gone, Over::Close),
+                code = &mut closing => break code.map_or(Over::Gone, Over::Close),
                 // Before the end: calls that are taken back as the server goes down are told so.
                 Some(message) = outlet.outbox.recv() => {
                     self.send_all(*message, || outlet.outbox.try_recv().ok().map(|message| *message)).await
                 }
-                () = end.cancelled() => break Over::Close(CloseCode::GoingAway),
+                () = &mut end => break Over::Close(CloseCode::GoingAway),
                 Some(told) = recording.next() => match told {
                     Some(told) => self.send_all(told, || recording.next().now_or_never().flatten().flatten()).await,
                     None => Ok(()),

@@ -107,7 +107,8 @@ impl Client {
 
     /// Gets a text.
     pub(crate) async fn get(&mut self, path: &str) -> String {
-        let body = self.ask(&format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")).await;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", self.token);
+        let body = self.ask(&request).await;
         String::from_utf8(body).expect("a text")
     }
 

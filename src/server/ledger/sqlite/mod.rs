@@ -1,6 +1,5 @@
 //! The ledger in an SQLite file: one thread writes, another reads. Changes that wait at the same moment are kept with one
-//! commit (each in a savepoint of its own), and every caller hears of it after that commit; who asks something does not wait
-//! for it.
+//! commit, and every caller hears of it after that commit; who asks something does not wait for it.
 #![expect(
     clippy::disallowed_methods,
     reason = "the server's ledger is one of the two rooms that open databases and start a thread for them"
@@ -36,14 +35,23 @@ const COMMIT_PAUSE: Duration = Duration::from_millis(5);
 const STATEMENTS: usize = 64;
 /// Pages in the log before it is copied into the file: what many changes touch is copied once.
 const LOG_PAGES: u32 = 4_000;
+/// What a connection keeps of the file in memory at most: conversations have ids that lie all over it.
+const CACHE_KIB: i32 = 8 << 10;
 /// How long another process's lock is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// SQLite's name for a database without a file.
 const IN_MEMORY: &str = ":memory:";
 
-/// Does its work in the open transaction and gives what is to be said once that is kept, or was not.
-type Job = Box<dyn FnOnce(&Connection) -> Report + Send>;
-type Report = Box<dyn FnOnce(Result<&(), &LedgerError>) + Send>;
+/// Does its work in the open transaction.
+type Job = Box<dyn FnOnce(&Connection) -> Done + Send>;
+
+/// A job that is done, for better or worse.
+struct Done {
+    /// Says so to whoever waits, once the transaction is kept or was not.
+    report: Box<dyn FnOnce(Result<&(), &LedgerError>) + Send>,
+    /// It changed something and failed: nothing of the transaction may be kept.
+    half_done: Option<LedgerError>,
+}
 
 /// The ways to the threads. They end when the last one is dropped.
 pub(super) struct SqliteLedger {
@@ -73,13 +81,28 @@ impl SqliteLedger {
         Ok(Self { writer, reader })
     }
 
-    /// Has something written: all of it or nothing.
+    /// Has something written: all of it or nothing. What it refuses leaves its neighbours in the commit alone.
     fn run<T, F>(&self, job: F) -> Answer<'_, T>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
     {
-        queue(&self.writer, |connection| in_savepoint(connection, job))
+        queue(&self.writer, |connection| (in_savepoint(connection, job), None))
+    }
+
+    /// Has something written that goes wrong only where the database does: then nothing that shares its commit is kept. It
+    /// needs no savepoint, for which a copy of every page that it touches is made.
+    fn run_together<T, F>(&self, job: F) -> Answer<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
+    {
+        queue(&self.writer, |connection| {
+            let before = connection.total_changes();
+            let value = job(connection);
+            let half_done = value.as_ref().err().filter(|_fault| connection.total_changes() != before).cloned();
+            (value, half_done)
+        })
     }
 
     /// Has something read: as it was kept when it is asked for, or later.
@@ -88,24 +111,25 @@ impl SqliteLedger {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
     {
-        queue(&self.reader, job)
+        queue(&self.reader, |connection| (job(connection), None))
     }
 }
 
-/// Has a thread do a job.
+/// Has a thread do a job, which also says whether it is half done.
 fn queue<T, F>(thread: &mpsc::Sender<Job>, job: F) -> Answer<'_, T>
 where
     T: Send + 'static,
-    F: FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
+    F: FnOnce(&Connection) -> (Result<T, LedgerError>, Option<LedgerError>) + Send + 'static,
 {
     Box::pin(async move {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
-            let value = job(connection);
-            Box::new(move |kept| {
-                // Whoever asked may have gone away; what was kept is kept.
+            let (value, half_done) = job(connection);
+            // Whoever asked may have gone away; what was kept is kept.
+            let report = Box::new(move |kept: Result<&(), &LedgerError>| {
                 reply.send(kept.map_err(LedgerError::clone).and(value)).ok();
-            })
+            });
+            Done { report, half_done }
         });
         thread.send(job).await.map_err(|_closed| undone())?;
         answer.await.map_err(|_closed| undone())?
@@ -118,6 +142,7 @@ fn connect(path: &Path) -> Result<Connection, LedgerError> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     // Plans do not hang on what is bound: else statements are prepared again for every value.
@@ -177,7 +202,11 @@ fn work(connection: &Connection, begin: &str, pause: Duration, mut waiting: mpsc
         let mut reports = Vec::with_capacity(jobs.len());
         let kept = do_now(connection, begin).and_then(|()| {
             for job in jobs {
-                reports.push(job(connection));
+                let Done { report, half_done } = job(connection);
+                reports.push(report);
+                if let Some(error) = half_done {
+                    return Err(error);
+                }
                 // A broken disk ends the transaction; what it did not come to is told so.
                 if connection.is_autocommit() {
                     break;
@@ -412,11 +441,11 @@ impl Ledger for SqliteLedger {
     }
 
     fn begin_attempt(&self, new: NewAttempt) -> Answer<'_, Begun> {
-        self.run(move |connection| attempt(connection, &new))
+        self.run_together(move |connection| attempt(connection, &new))
     }
 
     fn record_result(&self, result: NewResult) -> Answer<'_, Recorded> {
-        self.run(move |connection| record(connection, &result))
+        self.run_together(move |connection| record(connection, &result))
     }
 
     fn give_up<'a>(
@@ -508,6 +537,34 @@ mod tests {
         assert!(matches!(failed, Err(LedgerError::NotFound)));
         let names: Vec<String> = ledger.tokens().await.unwrap().into_iter().map(|token| token.name).collect();
         assert_eq!(names, ["ann", "bob"]);
+    }
+
+    #[tokio::test]
+    async fn of_a_change_that_breaks_half_way_nothing_is_kept_nor_of_what_shared_its_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = SqliteLedger::open(&folder.path().join("ledger.db")).unwrap();
+        let add = |name: &'static str| {
+            ledger.run_together(move |connection| {
+                let added = "INSERT INTO user_token (name, hash, created_at) VALUES (?1, ?1, 1)";
+                connection.execute(added, [name])?;
+                Ok(())
+            })
+        };
+        let half = ledger.run_together(|connection| {
+            connection.execute("INSERT INTO user_token (name, hash, created_at) VALUES ('half', 'half', 1)", [])?;
+            Err::<(), _>(LedgerError::NotFound)
+        });
+        let (before, failed, after) = tokio::join!(add("ann"), half, add("bob"));
+        assert!(matches!(failed, Err(LedgerError::NotFound)));
+        // Which of them shared its commit is a matter of the moment; what was said about each is true.
+        let said = [("ann", before.is_ok()), ("bob", after.is_ok())];
+        let told: Vec<&str> = said.into_iter().filter_map(|(name, is_kept)| is_kept.then_some(name)).collect();
+        let kept = ledger.tokens().await.unwrap();
+        assert_eq!(kept.iter().map(|token| token.name.as_str()).collect::<Vec<_>>(), told);
+        // One that failed before it changed anything takes nothing with it.
+        let refused = ledger.run_together(|_connection| Err::<(), _>(LedgerError::NotFound));
+        let (refused, after) = tokio::join!(refused, add("cid"));
+        assert!(refused.is_err() && after.is_ok());
     }
 
     #[tokio::test]
