@@ -65,7 +65,7 @@ pub(super) struct Outlet {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Woken {
     /// A result is in the ledger; here it is too where this process wrote it.
-    Result(Option<Ended>),
+    Result(Option<Arc<Ended>>),
     /// The connection that carried the call is gone.
     Lost,
 }
@@ -217,7 +217,7 @@ impl Connections {
 
     /// Wakes everybody who waits for a user's call. They may go on waiting: the result may be that of an earlier dispatch, and
     /// one that another may still replace.
-    pub(super) fn resolve(&self, user: &str, tool_call_id: &str, ended: Option<&Ended>) {
+    pub(super) fn resolve(&self, user: &str, tool_call_id: &str, ended: Option<&Arc<Ended>>) {
         let call = (user.to_owned(), tool_call_id.to_owned());
         for waiting in lock(&self.table).waiting.get(&call).into_iter().flatten() {
             waiting.wake.send_replace(Some(Woken::Result(ended.cloned())));
@@ -362,12 +362,12 @@ mod tests {
         let connections = Connections::default();
         let mut first = connections.wait("t:c", "x1", &device(), &rank(1));
         let mut second = connections.wait("t:c", "x2", &device(), &rank(1));
-        let ended = Ended { status: CallStatus::Succeeded, output: None, error: None };
+        let ended = Arc::new(Ended { status: CallStatus::Succeeded, output: None, error: None });
         connections.resolve("bob", "t:c", Some(&ended));
         assert_eq!(first.next().now_or_never(), None, "another user's call of that id");
         connections.resolve("ann", "t:c", Some(&ended));
         for wait in [&mut first, &mut second] {
-            assert_eq!(wait.next().now_or_never(), Some(Woken::Result(Some(ended.clone()))));
+            assert_eq!(wait.next().now_or_never(), Some(Woken::Result(Some(Arc::clone(&ended)))));
             assert_eq!(wait.next().now_or_never(), None);
         }
     }

@@ -520,7 +520,7 @@ async fn news_of_an_earlier_dispatch_does_not_answer_a_later_one() {
     let unknown = reported(&id, "earlier", ResultStatus::Unknown);
     let ended = ledger::Ended { status: CallStatus::Unknown, output: None, error: unknown.error };
     for news in [Some(ended), None] {
-        world.calls.connections.resolve(&world.name, &id, news.as_ref());
+        world.calls.connections.resolve(&world.name, &id, news.map(Arc::new).as_ref());
         tokio::task::yield_now().await;
         ledger.call(&world.name, &id).await.unwrap();
     }

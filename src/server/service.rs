@@ -161,7 +161,7 @@ impl Calls {
                 () = &mut timeout => return call.timed_out().await,
             };
             match woken {
-                Woken::Result(Some(ended)) if ended.status.is_final() => return outcome(ended),
+                Woken::Result(Some(ended)) if ended.status.is_final() => return outcome(Arc::unwrap_or_clone(ended)),
                 // It may be that of an earlier dispatch, written before this one was.
                 Woken::Result(_) => {
                     if let Some(ended) = call.ended().await? {
@@ -254,7 +254,7 @@ impl Calls {
         let status = CallStatus::from(result.status);
         // What did not succeed gave nothing.
         let output = result.output.filter(|_| status == CallStatus::Succeeded);
-        let ended = Ended { status, output, error };
+        let ended = Arc::new(Ended { status, output, error });
         let recorded = self
             .ledger
             .record_result(NewResult {
@@ -262,7 +262,7 @@ impl Calls {
                 device_id: device.id.clone(),
                 tool_call_id: tool_call_id.clone(),
                 execution_id: result.execution_id,
-                ended: ended.clone(),
+                ended: Arc::clone(&ended),
                 now: (self.clock)(),
             })
             .await?;

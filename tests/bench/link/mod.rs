@@ -1,6 +1,7 @@
 //! A server that is this program, started again, and who talks to it: HTTP clients and devices.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ impl Drop for Server {
 impl Server {
     /// Starts this program with other words, and waits for the line with its address.
     pub(crate) fn start(words: &[&str]) -> Self {
-        let own = std::env::current_exe().expect("this program");
+        let own = program();
         let mut child =
             Command::new(own).args(words).env("NOD_LOG", "warn").stdout(Stdio::piped()).spawn().expect("a process");
         let mut line = String::new();
@@ -70,9 +71,14 @@ impl Server {
     }
 }
 
+/// This program; `NOD_BENCH_SERVER` names another build of it, to measure one beside the other.
+fn program() -> PathBuf {
+    std::env::var_os("NOD_BENCH_SERVER").map_or_else(|| std::env::current_exe().expect("this program"), PathBuf::from)
+}
+
 /// A new user's token in a database.
 pub(crate) fn token(database: &str) -> String {
-    let own = std::env::current_exe().expect("this program");
+    let own = program();
     let added = Command::new(own).args(["token", "add", "bench", "--database", database]).output().expect("a token");
     let said = String::from_utf8(added.stdout).expect("text");
     said.split_whitespace().next_back().expect("a token").to_owned()

@@ -76,7 +76,20 @@ pub(super) async fn known(transaction: &Transaction<'_>, user: &str, tool_call_i
 /// Gives how many calls.
 pub(super) async fn bury(transaction: &Transaction<'_>, now: UnixMs, dead_before: UnixMs) -> Result<u64, LedgerError> {
     const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= $2)";
-    let dispatches = transaction
+    let calls = transaction
+        .execute(
+            &format!(
+                "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
+                 error_message = 'The server ended before the result came.', updated_at = $1 \
+                 WHERE status IN ('created', 'dispatched') AND (owner, id) IN \
+                 (SELECT owner, call FROM tool_execution WHERE status = 'dispatched' AND {DEAD}) AND NOT EXISTS \
+                 (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id \
+                 AND sent.status = 'dispatched' AND sent.replica IN (SELECT id FROM replica WHERE seen_at >= $2))"
+            ),
+            &[&now.0, &dead_before.0],
+        )
+        .await?;
+    transaction
         .execute(
             &format!(
                 "UPDATE tool_execution SET status = 'unknown', ended_at = $1 WHERE status = 'dispatched' AND {DEAD}"
@@ -84,18 +97,6 @@ pub(super) async fn bury(transaction: &Transaction<'_>, now: UnixMs, dead_before
             &[&now.0, &dead_before.0],
         )
         .await?;
-    let mut calls = 0;
-    if dispatches > 0 {
-        calls = transaction
-            .execute(
-                "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
-                 error_message = 'The server ended before the result came.', updated_at = $1 \
-                 WHERE status IN ('created', 'dispatched') AND NOT EXISTS (SELECT 1 FROM tool_execution AS sent \
-                 WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id AND sent.status = 'dispatched')",
-                &[&now.0],
-            )
-            .await?;
-    }
     transaction
         .execute(
             &format!("UPDATE run SET status = 'interrupted', ended_at = $1 WHERE status = 'running' AND {DEAD}"),

@@ -411,7 +411,7 @@ impl Ledger for PostgresLedger {
             if call_status(row.try_get(0)?)?.is_final() {
                 return Ok(Recorded::AlreadyFinal);
             }
-            let Ended { status, output, error } = &result.ended;
+            let Ended { status, output, error } = &*result.ended;
             let output = output.as_ref().map(to_json).transpose()?;
             let statement = transaction
                 .prepare_cached(
@@ -468,8 +468,9 @@ impl Ledger for PostgresLedger {
                 .await?;
             let was_out = transaction
                 .execute(
-                    "UPDATE tool_execution SET status = $2, ended_at = $3 WHERE id = $1 AND status = 'dispatched'",
-                    &[&execution_id, &status.as_str(), &now.0],
+                    "UPDATE tool_execution SET status = $4, ended_at = $5 \
+                     WHERE owner = $1 AND call = $2 AND id = $3 AND status = 'dispatched'",
+                    &[&user, &tool_call_id, &execution_id, &status.as_str(), &now.0],
                 )
                 .await?;
             if was_out == 0 {

@@ -1,6 +1,8 @@
 //! Calls and their dispatches.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use std::sync::LazyLock;
+
+use rusqlite::{Connection, Row, params};
 
 use crate::ir::UnixMs;
 use crate::link::thread::{CallStatus, CallView, ExecutionView};
@@ -53,56 +55,42 @@ pub(super) fn call_view(connection: &Connection, row: &Row<'_>) -> Result<CallVi
 }
 
 pub(super) fn attempt(connection: &Connection, new: &NewAttempt) -> Result<Begun, LedgerError> {
-    let known = connection
+    // Written before anything is asked: nearly every call is new.
+    let is_new = connection
         .prepare_cached(
-            "SELECT *, (SELECT count(*) FROM tool_execution WHERE owner = ?1 AND call = ?2) AS attempts \
-             FROM tool_call WHERE owner = ?1 AND id = ?2",
+            "INSERT INTO tool_call (owner, id, device, thread, run, tool, arguments, arguments_hash, status, \
+             created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'dispatched', ?9, ?9) \
+             ON CONFLICT DO NOTHING",
         )?
-        .query_and_then([&new.user, &new.tool_call_id], |row| {
-            Ok::<_, LedgerError>(Known {
-                arguments_hash: row.get("arguments_hash")?,
-                device_id: row.get("device")?,
-                ended: ended(row)?,
-                attempts: row.get("attempts")?,
-            })
-        })?
-        .next()
-        .transpose()?;
-    let is_new = known.is_none();
-    let begun = judge(new, known);
+        .execute(params![
+            new.user,
+            new.tool_call_id,
+            new.device_id,
+            new.thread_id,
+            new.run_id,
+            new.tool_name,
+            to_json(&new.arguments)?,
+            new.arguments_hash,
+            new.now.0
+        ])?
+        > 0;
+    let begun = judge(new, if is_new { None } else { Some(known(connection, new)?) });
     let Begun::Dispatch { attempt_no } = begun else { return Ok(begun) };
-    if is_new {
-        connection
-            .prepare_cached(
-                "INSERT INTO tool_call (owner, id, device, thread, run, tool, arguments, arguments_hash, status, \
-                 created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'dispatched', ?9, ?9)",
-            )?
-            .execute(params![
-                new.user,
-                new.tool_call_id,
-                new.device_id,
-                new.thread_id,
-                new.run_id,
-                new.tool_name,
-                to_json(&new.arguments)?,
-                new.arguments_hash,
-                new.now.0
-            ])?;
-    } else {
+    if !is_new {
         connection
             .prepare_cached("UPDATE tool_call SET status = 'dispatched', updated_at = ?3 WHERE owner = ?1 AND id = ?2")?
             .execute(params![new.user, new.tool_call_id, new.now.0])?;
     }
     connection
         .prepare_cached(
-            "INSERT INTO tool_execution (id, owner, call, attempt_no, status, connection, replica, started_at) \
+            "INSERT INTO tool_execution (owner, call, attempt_no, id, status, connection, replica, started_at) \
              VALUES (?1, ?2, ?3, ?4, 'dispatched', ?5, ?6, ?7)",
         )?
         .execute(params![
-            new.execution_id,
             new.user,
             new.tool_call_id,
             attempt_no,
+            new.execution_id,
             new.connection_id,
             new.replica,
             new.now.0
@@ -110,38 +98,48 @@ pub(super) fn attempt(connection: &Connection, new: &NewAttempt) -> Result<Begun
     Ok(begun)
 }
 
-pub(super) fn record(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
-    let status: Option<String> = connection
-        .prepare_cached(
-            "SELECT status FROM tool_call WHERE owner = ?1 AND id = ?2 AND device = ?3 AND EXISTS \
-             (SELECT 1 FROM tool_execution WHERE id = ?4 AND owner = ?1 AND call = ?2)",
-        )?
-        .query_row([&result.user, &result.tool_call_id, &result.device_id, &result.execution_id], |row| row.get(0))
-        .optional()?;
-    let Some(status) = status else {
-        let is_deleted = connection
-            .prepare_cached("SELECT 1 FROM deleted_thread WHERE owner = ?1 AND id = ?2")?
-            .exists([result.user.as_str(), thread_of_call(&result.tool_call_id)])?;
-        return Ok(if is_deleted { Recorded::Deleted } else { Recorded::NotKnown });
-    };
-    if call_status(&status)?.is_final() {
-        return Ok(Recorded::AlreadyFinal);
-    }
-    let Ended { status, output, error } = &result.ended;
+/// What is known of a call that is there.
+fn known(connection: &Connection, new: &NewAttempt) -> Result<Known, LedgerError> {
     connection
         .prepare_cached(
-            "UPDATE tool_call SET status = ?3, output = ?4, error_code = ?5, error_message = ?6, updated_at = ?7 \
-             WHERE owner = ?1 AND id = ?2",
+            "SELECT *, (SELECT count(*) FROM tool_execution WHERE owner = ?1 AND call = ?2) AS attempts \
+             FROM tool_call WHERE owner = ?1 AND id = ?2",
         )?
-        .execute(params![
-            result.user,
-            result.tool_call_id,
-            status.as_str(),
-            output.as_ref().map(to_json).transpose()?,
-            error.as_ref().map(|error| error.code.as_str()),
-            error.as_ref().map(|error| error.message.as_str()),
-            result.now.0
-        ])?;
+        .query_one([&new.user, &new.tool_call_id], |row| {
+            Ok(ended(row).and_then(|ended| {
+                Ok(Known {
+                    arguments_hash: row.get("arguments_hash")?,
+                    device_id: row.get("device")?,
+                    ended,
+                    attempts: row.get("attempts")?,
+                })
+            }))
+        })?
+}
+
+pub(super) fn record(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
+    static WRITE: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "UPDATE tool_call SET status = ?5, output = ?6, error_code = ?7, error_message = ?8, updated_at = ?9 \
+             WHERE owner = ?1 AND id = ?2 AND device = ?3 AND status NOT IN {FINAL} AND EXISTS \
+             (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = ?1 AND sent.call = ?2 AND sent.id = ?4)"
+        )
+    });
+    let Ended { status, output, error } = &*result.ended;
+    let written = connection.prepare_cached(&WRITE)?.execute(params![
+        result.user,
+        result.tool_call_id,
+        result.device_id,
+        result.execution_id,
+        status.as_str(),
+        output.as_ref().map(to_json).transpose()?,
+        error.as_ref().map(|error| error.code.as_str()),
+        error.as_ref().map(|error| error.message.as_str()),
+        result.now.0
+    ])?;
+    if written == 0 {
+        return not_written(connection, result);
+    }
     connection
         .prepare_cached(
             "UPDATE tool_execution SET status = ?4, ended_at = ?5 \
@@ -149,6 +147,23 @@ pub(super) fn record(connection: &Connection, result: &NewResult) -> Result<Reco
         )?
         .execute(params![result.user, result.tool_call_id, result.execution_id, status.as_str(), result.now.0])?;
     Ok(Recorded::Written)
+}
+
+/// Why there was no call for a result to be written to.
+fn not_written(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
+    let is_there = connection
+        .prepare_cached(
+            "SELECT 1 FROM tool_call WHERE owner = ?1 AND id = ?2 AND device = ?3 AND EXISTS \
+             (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = ?1 AND sent.call = ?2 AND sent.id = ?4)",
+        )?
+        .exists([&result.user, &result.tool_call_id, &result.device_id, &result.execution_id])?;
+    if is_there {
+        return Ok(Recorded::AlreadyFinal);
+    }
+    let is_deleted = connection
+        .prepare_cached("SELECT 1 FROM deleted_thread WHERE owner = ?1 AND id = ?2")?
+        .exists([result.user.as_str(), thread_of_call(&result.tool_call_id)])?;
+    Ok(if is_deleted { Recorded::Deleted } else { Recorded::NotKnown })
 }
 
 /// Gives a dispatch up, and its call with the last of them.
@@ -160,8 +175,11 @@ pub(super) fn give_up(
     now: UnixMs,
 ) -> Result<GivenUp, LedgerError> {
     let was_out = connection
-        .prepare_cached("UPDATE tool_execution SET status = ?2, ended_at = ?3 WHERE id = ?1 AND status = 'dispatched'")?
-        .execute(params![execution, status.as_str(), now.0])?;
+        .prepare_cached(
+            "UPDATE tool_execution SET status = ?4, ended_at = ?5 \
+             WHERE owner = ?1 AND call = ?2 AND id = ?3 AND status = 'dispatched'",
+        )?
+        .execute(params![user, call, execution, status.as_str(), now.0])?;
     if was_out == 0 {
         return Ok(GivenUp::Neither);
     }
@@ -179,22 +197,21 @@ pub(super) fn give_up(
 /// Gives how many calls.
 pub(super) fn bury(connection: &Connection, now: UnixMs, dead_before: UnixMs) -> Result<u64, LedgerError> {
     const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= ?2)";
-    let dispatches = connection
+    let calls = connection
+        .prepare_cached(&format!(
+            "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
+             error_message = 'The server ended before the result came.', updated_at = ?1 \
+             WHERE status IN ('created', 'dispatched') AND (owner, id) IN \
+             (SELECT owner, call FROM tool_execution WHERE status = 'dispatched' AND {DEAD}) AND NOT EXISTS \
+             (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id \
+             AND sent.status = 'dispatched' AND sent.replica IN (SELECT id FROM replica WHERE seen_at >= ?2))"
+        ))?
+        .execute([now.0, dead_before.0])?;
+    connection
         .prepare_cached(&format!(
             "UPDATE tool_execution SET status = 'unknown', ended_at = ?1 WHERE status = 'dispatched' AND {DEAD}"
         ))?
         .execute([now.0, dead_before.0])?;
-    let mut calls = 0;
-    if dispatches > 0 {
-        calls = connection
-            .prepare_cached(
-                "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
-                 error_message = 'The server ended before the result came.', updated_at = ?1 \
-                 WHERE status IN ('created', 'dispatched') AND NOT EXISTS (SELECT 1 FROM tool_execution AS sent \
-                 WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id AND sent.status = 'dispatched')",
-            )?
-            .execute([now.0])?;
-    }
     connection
         .prepare_cached(&format!(
             "UPDATE run SET status = 'interrupted', ended_at = ?1 WHERE status = 'running' AND {DEAD}"
