@@ -96,6 +96,9 @@ pub fn git_lead(setting: &GitSetting) -> Option<GitLead> {
         ("core", None, "worktree") => return Some(GitLead::WorkTree(value)),
         ("init", None, "templatedir") => return Some(GitLead::Template(value)),
         ("include", None, "path") | ("includeif", Some(_), "path") => return Some(GitLead::Include(value)),
+        ("remote", Some(_), "url" | "pushurl") => {
+            return value.strip_prefix("ext::").map(unescaped).as_deref().and_then(programs);
+        }
         // Others are git's own commands.
         ("alias", None, _) | ("alias", Some(_), "command") | ("submodule", Some(_), "update") => {
             return value.strip_prefix('!').and_then(programs);
@@ -118,14 +121,51 @@ fn programs(line: &str) -> Option<GitLead> {
 /// What in a command line may be the path of something that is run. Nothing is expanded: a variable or a command before a
 /// `/` stands for the top of the work tree, which it mostly is.
 fn paths(line: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found: Vec<String> = Vec::new();
+    // Where `cd` has gone; a line may do so in one of several commands, so that both places count.
+    let mut folder: Option<String> = None;
+    let mut is_folder_next = false;
     let mut is_argument = false;
     let mut is_interpreted = false;
+    let mut add = |folder: Option<&String>, path: String| {
+        let is_from_there = !path.starts_with(['/', '~']);
+        let there = folder.filter(|_| is_from_there).map(|folder| format!("{folder}/{path}"));
+        let new: Vec<String> = there.into_iter().chain([path]).filter(|path| !found.contains(path)).collect();
+        found.extend(new);
+    };
     for word in words(line) {
-        let Word::Text(word) = word else {
-            (is_argument, is_interpreted) = (false, false);
-            continue;
+        let word = match word {
+            Word::Text(word) => word,
+            Word::Whole(word) => {
+                if word.contains('/') {
+                    add(folder.as_ref(), home(&word));
+                }
+                continue;
+            }
+            Word::Break => {
+                (is_argument, is_interpreted, is_folder_next) = (false, false, false);
+                continue;
+            }
         };
+        if word.chars().all(|part| matches!(part, '&' | '|' | ';')) {
+            (is_argument, is_interpreted, is_folder_next) = (false, false, false);
+            continue;
+        }
+        let is_folder = is_folder_next && !word.starts_with('-');
+        if is_folder {
+            let next = home(word.trim_end_matches(';'));
+            folder = Some(match folder.filter(|_| !next.starts_with(['/', '~'])) {
+                Some(folder) => format!("{folder}/{next}"),
+                None => next,
+            });
+            is_folder_next = false;
+        }
+        let is_change = matches!(word.trim_start_matches('!'), "cd" | "pushd" | "-C" | "--chdir");
+        is_folder_next |= is_change;
+        if is_folder || is_change {
+            is_argument = true;
+            continue;
+        }
         let word = word.trim_start_matches('!');
         let is_interpreter = is_interpreter(word);
         let value = match word.split_once('=') {
@@ -138,12 +178,17 @@ fn paths(line: &str) -> Vec<String> {
         let is_path = path.contains('/') || (is_argument && (is_interpreted || has_extension));
         let is_word = path.is_empty() || path.starts_with(['-', '%', '$']) || path.contains("://");
         if is_path && !is_word && (!is_interpreter || path.contains('/')) {
-            found.push(path);
+            add(folder.as_ref(), path);
         }
         is_interpreted |= is_interpreter;
         is_argument = true;
     }
     found
+}
+
+/// What `ext::` makes of it: `% ` is a space in a word.
+fn unescaped(command: &str) -> String {
+    command.replace("% ", "\\ ").replace("%%", "%")
 }
 
 fn home(word: &str) -> String {
@@ -195,6 +240,8 @@ fn is_interpreter(word: &str) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 enum Word {
     Text(String),
+    /// The same word as one, where quotes hold spaces in it: it is either one path or a line of its own.
+    Whole(String),
     /// Something after which a command begins.
     Break,
 }
@@ -202,6 +249,8 @@ enum Word {
 fn words(line: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut word = String::new();
+    // With the spaces that quotes hold.
+    let mut whole = String::new();
     let mut quote = None;
     let mut rest = line.chars().peekable();
     while let Some(next) = rest.next() {
@@ -224,6 +273,7 @@ fn words(line: &str) -> Vec<Word> {
                     continue;
                 }
                 push(&mut words, &mut word);
+                whole.clear();
                 words.push(Word::Break);
                 if matches!(next, ')' | '`') && rest.next_if_eq(&'/').is_some() {
                     word.push_str("./");
@@ -231,17 +281,38 @@ fn words(line: &str) -> Vec<Word> {
             }
             ('(', Some('"')) if word.ends_with('$') => {
                 word.pop();
+                whole.clear();
                 push(&mut words, &mut word);
                 words.push(Word::Break);
             }
-            (space, None) if space.is_whitespace() => push(&mut words, &mut word),
+            (space, None) if space.is_whitespace() => end(&mut words, &mut word, &mut whole),
             // A line in quotes may be given to a shell: its words count each.
-            (space, Some(_)) if space.is_whitespace() => push(&mut words, &mut word),
+            (space, Some(_)) if space.is_whitespace() => {
+                whole.push_str(&word);
+                whole.push(space);
+                push(&mut words, &mut word);
+            }
             (part, _) => word.push(part),
         }
     }
-    push(&mut words, &mut word);
+    end(&mut words, &mut word, &mut whole);
     words
+}
+
+/// Ends a word that no quotes hold together any more.
+fn end(words: &mut Vec<Word>, word: &mut String, whole: &mut String) {
+    let is_one = !whole.is_empty();
+    whole.push_str(word);
+    push(words, word);
+    let whole = std::mem::take(whole);
+    // What a shell would take apart is a line, as is what is given to one.
+    let is_line = whole.contains(['$', '`', ';', '|', '&', '(', ')', '{', '}', '<', '>', '"', '\'', '%', '=']);
+    let is_command = |word: &Word| matches!(word, Word::Text(word) if word.starts_with('-') && word.ends_with('c'));
+    let parts = whole.split_whitespace().count();
+    let before = words.len().checked_sub(parts + 1).and_then(|index| words.get(index));
+    if is_one && !is_line && !before.is_some_and(is_command) {
+        words.push(Word::Whole(whole));
+    }
 }
 
 fn push(words: &mut Vec<Word>, word: &mut String) {
@@ -300,6 +371,13 @@ mod tests {
             ("[uploadpack]\npackObjectsHook=./h", &["./h"]),
             ("[trailer \"x\"]\ncmd=./t", &["./t"]),
             ("[submodule \"x\"]\nupdate=!./u", &["./u"]),
+            ("[filter \"x\"]\nclean=\"\\\"tools/sp ace\\\" %f\"", &["tools/sp", "tools/sp ace"]),
+            ("[filter \"x\"]\nclean='my tools/x' %f", &["tools/x", "my tools/x"]),
+            ("[filter \"x\"]\nsmudge=cd tools && ./sm", &["tools/./sm", "./sm"]),
+            ("[filter \"x\"]\nsmudge=\"sh -c 'cd tools; cd b && ./sm'\"", &["tools/b/./sm", "./sm"]),
+            ("[alias]\nx=\"!sh -c 'cd tools && ./sm'\"", &["tools/./sm", "./sm"]),
+            ("[alias]\nx=\"!make -C tools/b x.mk\"", &["tools/b/x.mk", "x.mk"]),
+            ("[remote \"o\"]\nurl=ext::tools/ext %S", &["tools/ext"]),
         ] {
             let expected = expected.iter().map(|path| (*path).to_owned()).collect();
             assert_eq!(lead(text), Some(GitLead::Programs(expected)), "{text}");
