@@ -45,10 +45,12 @@ const IN_MEMORY: &str = ":memory:";
 /// Does its work in the open transaction.
 type Job = Box<dyn FnOnce(&Connection) -> Done + Send>;
 
+type Report = Box<dyn FnOnce(Result<&(), &LedgerError>) + Send>;
+
 /// A job that is done, for better or worse.
 struct Done {
     /// Says so to whoever waits, once the transaction is kept or was not.
-    report: Box<dyn FnOnce(Result<&(), &LedgerError>) + Send>,
+    report: Report,
     /// It changed something and failed: nothing of the transaction may be kept.
     half_done: Option<LedgerError>,
 }
