@@ -523,12 +523,12 @@ fn only_a_person_opens_a_protected_file_and_closes_it_again() {
         _ => unreachable!(),
     };
     desk.send(Command::LiftSensitive { session: desk.session.clone(), path: path.clone() });
-    assert_eq!(lifted(&mut desk), [path.clone()]);
+    assert_eq!(lifted(&mut desk), std::slice::from_ref(&path));
     reads(&mut desk);
     // The control: the person's own holds through a restart.
     desk.restart();
     desk.send(Command::OpenSession(desk.session.clone()));
-    assert_eq!(lifted(&mut desk), [path.clone()]);
+    assert_eq!(lifted(&mut desk), std::slice::from_ref(&path));
     reads(&mut desk);
     desk.send(Command::TakeLiftBack { session: desk.session.clone(), path });
     assert_eq!(lifted(&mut desk), [] as [std::path::PathBuf; 0]);
