@@ -134,6 +134,63 @@ fn killed_nod_looks_at_its_next_start() {
     assert!(told.contains("executes or obeys"), "{told}");
 }
 
+/// `kill -9` between the steps of an undo: every file is whole or not there, and the same undo goes on to its end.
+#[test]
+fn killed_within_an_undo_of_many_files_it_goes_on_where_it_was() {
+    const FILES: usize = 40;
+    if crate::confinement::walls(nod::ir::Tier::A).is_none() && crate::confinement::walls(nod::ir::Tier::B).is_none() {
+        return;
+    }
+    let mut in_the_middle = 0;
+    for least in [1, 5, 12, 25, 38] {
+        let place = Place::new();
+        let many =
+            format!("mkdir -p .idea; n=0; while [ $n -lt {FILES} ]; do n=$((n+1)); echo $n > .idea/run$n.xml; done");
+        let args = json!({"command": many}).to_string();
+        place
+            .nod(&[
+                "tool",
+                "run_command",
+                &args,
+                "--folder",
+                place.ws().to_str().unwrap(),
+                "--approve",
+                "all",
+                "--enable-tool",
+                "run_command",
+            ])
+            .output()
+            .unwrap();
+        let folder = place.ws().join(".idea");
+        let there = || fs::read_dir(&folder).map_or(0, Iterator::count);
+        assert_eq!(there(), 0, "the control: all of it was taken away");
+        let list = place.nod(&["undo", "list", "--json"]).output().unwrap();
+        let list = String::from_utf8_lossy(&list.stdout).into_owned();
+        let first: serde_json::Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
+        let apply = ["undo", "apply", first["id"].as_str().unwrap(), "--call"];
+
+        let mut child = place.nod(&apply).spawn().unwrap();
+        while there() < least && child.try_wait().unwrap().is_none() {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        in_the_middle += usize::from(there() < FILES);
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            let Some(number) = name.strip_prefix("run").and_then(|rest| rest.strip_suffix(".xml")) else { continue };
+            assert_eq!(fs::read_to_string(entry.path()).unwrap(), format!("{number}\n"), "{name} after {least}");
+        }
+        let again = place.nod(&apply).output().unwrap();
+        for number in 1..=FILES {
+            let path = folder.join(format!("run{number}.xml"));
+            assert_eq!(fs::read_to_string(path).ok(), Some(format!("{number}\n")), "{number} after {least}: {again:?}");
+        }
+        assert_eq!(there(), FILES, "nothing is left beside them");
+    }
+    assert!(in_the_middle > 1, "most kills came before its end: {in_the_middle}");
+}
+
 #[test]
 fn what_the_person_made_after_a_crash_stays_and_is_named() {
     also_as_ordinary_user("aftermath::what_the_person_made_after_a_crash_stays_and_is_named");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use nod::ir::{CallId, Leak, Network, ObstacleKind, Preview, Tier};
+use nod::ir::{AuditAct, AuditFilter, AuditOrigin, CallId, Leak, Network, ObstacleKind, Preview, Tier};
 use nod::policy::{Platform, RelPath, Surroundings};
 use nod::port::{Answer, TurnOptions};
 use nod::sandbox::{
@@ -291,6 +291,23 @@ fn the_tick_for_the_network_is_part_of_the_run_and_of_its_record() {
         panic!("the ledger keeps what was approved")
     };
     assert_eq!(shown.network, Network::Allowed);
+    // The audit tells of both, with the tier, and who called.
+    desk.send(nod::port::Command::LoadAudit { filter: AuditFilter::default(), offset: 0, number: 1 });
+    let lines = desk.until(|event| matches!(event, nod::port::Event::AuditLoaded { .. }));
+    let nod::port::Event::AuditLoaded { rows, .. } = lines else { unreachable!() };
+    let entries = rows.into_iter().rev().filter_map(|row| row.entry);
+    let told: Vec<_> = entries
+        .filter(|entry| entry.tool == "run_command")
+        .map(|entry| (entry.act, entry.origin, entry.tier, entry.detail))
+        .collect();
+    let line = |act, detail: &str| (act, AuditOrigin::CommandLine, Some(shown.tier), detail.to_owned());
+    let expected = [
+        line(AuditAct::Decided, ""),
+        line(AuditAct::Ended, ""),
+        line(AuditAct::Decided, "network"),
+        line(AuditAct::Ended, "network"),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]

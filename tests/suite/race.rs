@@ -12,12 +12,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use nod::policy::RelPath;
+use nod::port::{Answer, TurnOptions};
 use nod::workspace::{
     Extent, Purpose, QueryOptions, Root, SearchLimits, SearchOptions, SearchQuery, Target, Trash, WalkStart,
     WorkspaceError, resolve, search_tree,
 };
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use crate::support::desk::{Desk, Setup};
 
 /// How long each attack goes on against the guard at least, and until the guard has let through what is good.
 const GUARDED: Duration = Duration::from_secs(4);
@@ -268,6 +272,61 @@ fn nothing_outside_is_found() {
         leaked
     });
     assert!(leaked, "the attack does not work: this test proves nothing");
+}
+
+#[test]
+fn nothing_outside_is_listed_edited_or_worked_in_through_the_gate() {
+    let field = Battlefield::new();
+    fs::write(field.inside("f"), "old inside").unwrap();
+    fs::write(field.out("f"), "old OUTSIDE").unwrap();
+    fs::write(field.out("out-name"), "").unwrap();
+    let mut desk = Desk::with(Setup::new(Vec::new()).with_commands());
+    let mut call = |name: &str, args: Value| {
+        desk.tool_in(field.root.path(), name, &args.to_string(), &Answer::AllowOnce, TurnOptions::default())
+    };
+    // Where no command can be confined, none is run.
+    let is_confined = call("run_command", json!({"command": "true"})).success;
+    let (mut listed, mut edited, mut worked, mut escaped) = (0_u64, 0_u64, 0_u64, 0_u64);
+    field.under_attack(GUARDED, |_| {
+        let found = call("list_directory", json!({"path": "a"}));
+        listed += u64::from(found.success);
+        escaped += u64::from(found.result.to_string().contains("out-name"));
+        fs::write(field.inside("f"), "old inside").unwrap();
+        let edit = json!({"path": "a/f", "edits": [{"old_text": "old", "new_text": "new"}]});
+        edited += u64::from(call("edit_file", edit).success);
+        if is_confined {
+            let printed = call("run_command", json!({"command": "cat f; ls; echo x > made", "cwd": "a"}));
+            worked += u64::from(printed.success && printed.result["stdout"].to_string().contains("inside"));
+            escaped += u64::from(
+                printed.result.to_string().contains("OUTSIDE") || printed.result.to_string().contains("out-name"),
+            );
+        }
+        listed > 0 && edited > 0 && (worked > 0 || !is_confined)
+    });
+    let outside: Vec<_> =
+        fs::read_dir(field.temp.path().join("out")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!((escaped, outside.len(), fs::read_to_string(field.out("f")).unwrap().as_str()), (0, 2, "old OUTSIDE"));
+    assert!(listed > 0 && edited > 0, "the guard let nothing through: {listed}, {edited}, {worked}");
+    let mut leaked = [false; 3];
+    field.under_attack(UNGUARDED, |_| {
+        let (folder, file) = (field.attacked(""), field.attacked("f"));
+        if field.looks_inside(&folder) {
+            let names = fs::read_dir(&folder).ok().into_iter().flatten().flatten();
+            leaked[0] |= names.into_iter().any(|entry| entry.file_name() == "out-name");
+        }
+        if field.looks_inside(&file)
+            && let Ok(text) = fs::read_to_string(&file)
+        {
+            drop(fs::write(&file, text.replace("old", "new")));
+        }
+        leaked[1] |= fs::read_to_string(field.out("f")).is_ok_and(|text| text.starts_with("new"));
+        if field.looks_inside(&folder) {
+            let printed = std::process::Command::new("cat").arg("f").current_dir(&folder).output();
+            leaked[2] |= printed.is_ok_and(|printed| printed.stdout.ends_with(b"OUTSIDE"));
+        }
+        leaked == [true; 3]
+    });
+    assert_eq!(leaked, [true; 3], "the attack does not work: this test proves nothing");
 }
 
 /// The allowed folder itself.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::ir::{AuditAct, AuditEntry, AuditOrigin, CallRecord, CallStatus};
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin, CallRecord, CallStatus, Network, Preview};
 use crate::policy::{Origin, one_line};
 
 use super::Caller;
@@ -46,7 +46,10 @@ fn line(caller: &Caller, act: AuditAct, row: &CallRecord) -> AuditEntry {
     // Both may be anybody's words: a line of the audit stays a line.
     let model = one_line(&caller.model, LONGEST_NAME).into_owned();
     let tool = one_line(&entry.tool, LONGEST_NAME).into_owned();
-    AuditEntry { model, tool, ..entry }
+    // The tick for the network is part of what was approved, and so of the line.
+    let has_network = matches!(&row.preview, Some(Preview::Command(shown)) if shown.network == Network::Allowed);
+    let detail = if has_network { "network".to_owned() } else { entry.detail };
+    AuditEntry { model, tool, detail, ..entry }
 }
 
 fn state(status: CallStatus) -> &'static str {
