@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::app::Intent;
 use crate::ui::scene::Scene;
-use crate::ui::theme::{Type, radius};
+use crate::ui::theme::{Type, radius, space};
 
 use super::{SettingsView, group, note, switch_row, title};
 
@@ -20,6 +20,7 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) 
         let (name, help) = (lang.text("settings-uses-system-prompt"), lang.text("settings-uses-system-prompt-help"));
         switch_row(ui, scene, "models.uses_system_prompt", name, help, uses);
     });
+    ui.add_space(space::M);
     let stored = &scene.state.settings.models.system_prompt;
     let id = egui::Id::unique(("setting", KEY));
     let has_focus = ui.memory(|memory| memory.has_focus(id));
