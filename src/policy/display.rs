@@ -199,10 +199,12 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
 }
 
 /// JSON that means the same and holds nothing that commands a terminal, turns its direction or is drawn as nothing: such
-/// characters are `\\uXXXX` in its strings, as two halves above U+FFFF. JSON has none of them anywhere else.
+/// characters are `\\uXXXX` in its strings, as two halves above U+FFFF. JSON has none of them anywhere else. Spaces of any
+/// width stay: Chinese paragraphs begin with one.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     // Other controls are escapes in every string; outside of one they are the layout.
-    let is_raw = |c: char| c >= '\u{7F}' && is_hidden(c);
+    let is_space = |c: char| c.general_category() == GeneralCategory::SpaceSeparator;
+    let is_raw = |c: char| c >= '\u{7F}' && is_hidden(c) && !is_space(c);
     if !json.contains(is_raw) {
         return Cow::Borrowed(json);
     }
@@ -475,7 +477,9 @@ mod tests {
         let json = "{\n  \"a\": \"x\u{7F}\u{9B}\u{202E}\u{200B}\u{E0100} 中 \u{1F469}\"\n}";
         let expected = "{\n  \"a\": \"x\\u007f\\u009b\\u202e\\u200b\\udb40\\udd00 中 \u{1F469}\"\n}";
         assert_eq!(escape_json(json), expected);
-        assert!(matches!(escape_json("{\"a\":\"中\\n\"}"), Cow::Borrowed(_)));
+        for untouched in ["{\"a\":\"中\\n\"}", "{\"a\":\"\u{3000}\u{3000}段落\u{A0}%\"}"] {
+            assert!(matches!(escape_json(untouched), Cow::Borrowed(_)), "{untouched}");
+        }
     }
 
     proptest! {
@@ -483,7 +487,8 @@ mod tests {
         fn no_text_is_changed_by_its_way_through_escaped_json(text in any::<String>()) {
             let json = Value::String(text).to_string();
             let escaped = escape_json(&json);
-            prop_assert!(!escaped.chars().any(is_hidden), "{escaped}");
+            let is_space = |c: char| c.general_category() == GeneralCategory::SpaceSeparator;
+            prop_assert!(!escaped.chars().any(|c| is_hidden(c) && !is_space(c)), "{escaped}");
             prop_assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), serde_json::from_str::<Value>(&json).unwrap());
         }
     }
