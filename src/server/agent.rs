@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -39,6 +40,12 @@ const MOST_ROUNDS: u32 = 10;
 const MOST_CALLS: usize = 16;
 /// How much longer than the wait for a result a call may take in all.
 const CALL_MARGIN: Duration = Duration::from_secs(10);
+/// How long a client may take to read one event; then it counts as gone.
+const CLIENT_WAIT: Duration = Duration::from_mins(1);
+/// How long the ledger may take to keep the end of a run, and how often it is asked to. After that the run is
+/// `interrupted`.
+const END_WAIT: Duration = Duration::from_secs(30);
+const END_EVERY: Duration = Duration::from_secs(1);
 /// Events that may wait for a client that reads slowly; then the model's stream is slowed.
 pub(super) const EVENTS: usize = 256;
 
@@ -110,11 +117,23 @@ impl Agent {
         let end =
             RunEnd { status, error: problem.as_ref().map(|error| error.message.clone()), usage: run.usage_if_any() };
         // Written before it is told, so that who hears of the end finds it.
-        if let Err(fault) = self.ledger.end_run(user, &run_id, end, (self.clock)()).await {
-            tracing::error!(error = %fault, "the end of a run could not be recorded");
-        }
+        self.keep_end(user, &run_id, end).await;
         let finish = if status == RunStatus::Cancelled { Finish::Cancelled } else { Finish::Success };
         run.say_end(finish, problem).await;
+    }
+}
+
+impl Agent {
+    /// Writes the end of a run down, also when the ledger is away for a moment.
+    async fn keep_end(&self, user: &str, run: &str, end: RunEnd) {
+        let until = tokio::time::Instant::now() + END_WAIT;
+        while let Err(fault) = self.ledger.end_run(user, run, end.clone(), (self.clock)()).await {
+            tracing::error!(error = %fault, "the end of a run could not be recorded");
+            if tokio::time::Instant::now() >= until {
+                return;
+            }
+            tokio::time::sleep(END_EVERY).await;
+        }
     }
 }
 
@@ -307,12 +326,21 @@ impl Run<'_> {
                     arguments: call.args.clone(),
                 };
                 let limit = self.agent.calls.wait + CALL_MARGIN;
-                let ended = tokio::time::timeout(limit, self.agent.calls.call(&self.context, wanted, &self.cancel));
-                ended
-                    .await
-                    .unwrap_or_else(|_elapsed| Err(error("TIMED_OUT", "The server could not end the call in time.")))
+                let ended = tokio::time::timeout(limit, self.call_to_its_end(wanted)).await;
+                ended.unwrap_or_else(|_elapsed| Err(error("TIMED_OUT", "The server could not end the call in time.")))
             }
         }
+    }
+
+    /// A call with what it owes in the end: that is done also when nobody waits for it any more.
+    #[expect(clippy::disallowed_methods, reason = "the server spawns; a call ends by its own time limit")]
+    async fn call_to_its_end(&self, wanted: Wanted) -> Result<Value, CallError> {
+        let (calls, context, cancel) = (Arc::clone(&self.agent.calls), self.context.clone(), self.cancel.clone());
+        let call = tokio::spawn(async move { calls.call(&context, wanted, &cancel).await });
+        call.await.unwrap_or_else(|broken| {
+            tracing::error!(%broken, "a call broke");
+            Err(error("RESULT_UNKNOWN", "The call broke; whether it ran is not known."))
+        })
     }
 
     /// The same intention has the same id, however often it is sent.
@@ -346,9 +374,18 @@ impl Run<'_> {
         AbortOnDropHandle::new(tokio::spawn(async move { provider.send_stream(&model, &request, events).await }))
     }
 
+    /// Tells the client, which may take its time. One that has gone away cancels the run by that, and so does one that does
+    /// not read; after a stop it is told what it has room for.
     async fn say(&self, event: Event) {
-        // A client that has gone away cancels the run by that.
-        self.events.send(event).await.ok();
+        let Err(TrySendError::Full(event)) = self.events.try_send(event) else { return };
+        tokio::select! {
+            _ = self.events.send(event) => {}
+            () = self.cancel.cancelled() => {}
+            () = tokio::time::sleep(CLIENT_WAIT) => {
+                tracing::info!(run = self.ids.run_id, "a client does not read its answer");
+                self.cancel.cancel();
+            }
+        }
     }
 
     async fn say_all(&self, events: impl IntoIterator<Item = Event>) {

@@ -16,6 +16,9 @@ use super::ledger;
 use super::serve::serve;
 use super::token::{new_token, token_hash};
 
+/// The bus of one process.
+const LOCAL_BUS: &str = "local";
+
 /// An agent on a server that uses a person's computer, with the person's yes.
 #[derive(Parser)]
 #[command(
@@ -49,7 +52,7 @@ pub(super) struct Serve {
     #[command(flatten)]
     pub(super) database: Database,
     /// How several processes find each other: local (one process) or nats://HOST:PORT.
-    #[arg(long, default_value = "local")]
+    #[arg(long, default_value = LOCAL_BUS)]
     pub(super) bus: String,
     /// PEM file with the server's certificate chain.
     #[arg(long, requires = "tls_key")]
@@ -176,6 +179,11 @@ async fn token(task: TokenTask) -> Result<(), String> {
 }
 
 impl Serve {
+    /// Whether this process has its database for itself.
+    pub(super) fn is_alone(&self) -> bool {
+        self.bus == LOCAL_BUS
+    }
+
     /// How long the result of a call is waited for.
     pub(super) fn wait(&self) -> Duration {
         Duration::from_secs(self.tool_wait_seconds)
@@ -199,9 +207,37 @@ impl Serve {
                 self.silence_seconds, self.heartbeat_seconds
             ));
         }
+        if self.is_alone() && self.database.database.starts_with("postgres") {
+            warnings.push(
+                "--bus local with PostgreSQL is for one process alone: with each start of another on the same database, \
+                 calls and runs of the first count as ended. For several processes use --bus nats://HOST:PORT."
+                    .to_owned(),
+            );
+        }
         if !self.listen.ip().is_loopback() && self.tls_cert.is_none() {
             warnings.push("listening beyond this machine without TLS: put a proxy with TLS in front.".to_owned());
         }
         warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warnings(words: &[&str]) -> Vec<String> {
+        let arguments = ["nod-server", "serve"].iter().chain(words);
+        match Arguments::try_parse_from(arguments).unwrap().task {
+            Task::Serve(options) => options.warnings(),
+            Task::Token(_) => panic!("it serves"),
+        }
+    }
+
+    #[test]
+    fn a_database_for_many_with_the_bus_of_one_is_warned_of() {
+        assert_eq!(warnings(&["--database", "sqlite:x.db"]), [""; 0]);
+        assert_eq!(warnings(&["--database", "postgres://x", "--bus", "nats://x"]), [""; 0]);
+        let said = warnings(&["--database", "postgres://x"]);
+        assert!(said.len() == 1 && said[0].contains("--bus local"), "{said:?}");
     }
 }

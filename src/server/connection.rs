@@ -2,17 +2,16 @@
 //! ledger and the desktops' own records say what happened. No database and no WebSocket here.
 #![expect(clippy::disallowed_types, reason = "the server shares what is in memory by short locks, like the engine")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
-use crate::ir::UnixMs;
 use crate::link::wire::{CloseCode, FromServer, OfferedTool};
 
 use super::bus::{Listener, News, Question, Reply};
-use super::ledger::Ended;
+use super::ledger::{Dispatch, Ended};
 
 /// Messages that may wait for a device that reads slowly; one more, and its connection is given up.
 pub(super) const OUTBOX_MESSAGES: usize = 64;
@@ -28,7 +27,8 @@ pub(super) struct Device {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Admitted {
     pub(super) device: Device,
-    pub(super) issued_at: UnixMs,
+    /// The hash of the user's token that the ticket was given for: it ends with that.
+    pub(super) token: String,
     /// The place of its ticket in the order of all that were used.
     pub(super) place: i64,
 }
@@ -47,8 +47,8 @@ pub(super) struct Rank {
 pub(super) struct Connection {
     pub(super) rank: Rank,
     pub(super) device: Device,
-    /// When its ticket was issued: a revocation after that ends it.
-    pub(super) issued_at: UnixMs,
+    /// The hash of the user's token that let it in.
+    token: String,
     tools: Mutex<Arc<Vec<OfferedTool>>>,
     // Boxed: a channel has room for 32 messages from its first moment on.
     outbox: mpsc::Sender<Box<FromServer>>,
@@ -100,12 +100,20 @@ pub(super) struct Wait<'a> {
     woken: watch::Receiver<Option<Woken>>,
 }
 
+#[cfg(test)]
+impl Rank {
+    /// The rank of the connection whose ticket was used in this place.
+    pub(super) fn test(place: i64) -> Self {
+        Self { place, connection_id: format!("k{place}") }
+    }
+}
+
 impl Connection {
-    pub(super) fn new(id: String, Admitted { device, issued_at, place }: Admitted) -> (Arc<Self>, Outlet) {
+    pub(super) fn new(id: String, Admitted { device, token, place }: Admitted) -> (Arc<Self>, Outlet) {
         let (sender, outbox) = mpsc::channel(OUTBOX_MESSAGES);
         let (closing, closed) = watch::channel(None);
         let rank = Rank { place, connection_id: id };
-        let connection = Self { rank, device, issued_at, tools: Mutex::default(), outbox: sender, closing };
+        let connection = Self { rank, device, token, tools: Mutex::default(), outbox: sender, closing };
         (Arc::new(connection), Outlet { outbox, closing: closed })
     }
 
@@ -167,8 +175,8 @@ impl Connections {
     }
 
     /// Another process says that a device has connected there: what is older here is closed. News may come late: what is
-    /// newer stays.
-    pub(super) fn registered_elsewhere(&self, device: &Device, rank: &Rank) {
+    /// newer stays, and is given, for whoever has not heard of it.
+    pub(super) fn registered_elsewhere(&self, device: &Device, rank: &Rank) -> Option<Rank> {
         let mut table = lock(&self.table);
         if table.by_device.get(device).is_some_and(|current| current.rank < *rank)
             && let Some(older) = table.by_device.remove(device)
@@ -176,6 +184,7 @@ impl Connections {
             older.close(CloseCode::Replaced);
         }
         table.wake_lost(|waiting| waiting.device == *device && waiting.rank < *rank);
+        table.by_device.get(device).map(|newer| newer.rank.clone()).filter(|newer| newer > rank)
     }
 
     /// Another process says that a connection is gone.
@@ -183,13 +192,27 @@ impl Connections {
         lock(&self.table).wake_lost(|waiting| waiting.rank.connection_id == connection_id);
     }
 
-    /// Ends what was let in with a user's token that was revoked at a moment.
-    pub(super) fn revoke(&self, user: &str, revoked_at: UnixMs) {
+    /// The hashes of the tokens with which somebody is connected.
+    pub(super) fn tokens(&self) -> HashSet<String> {
+        let table = lock(&self.table);
+        let tokens: HashSet<&str> = table.by_device.values().map(|connection| connection.token.as_str()).collect();
+        tokens.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Ends what was let in with tokens that count no more.
+    pub(super) fn revoke(&self, tokens: &[String]) {
         for connection in lock(&self.table).by_device.values() {
-            if connection.device.user == user && connection.issued_at <= revoked_at {
+            if tokens.contains(&connection.token) {
                 connection.close(CloseCode::BadTicket);
             }
         }
+    }
+
+    /// Whether somebody here waits for a dispatch.
+    pub(super) fn is_waited_for(&self, dispatch: &Dispatch) -> bool {
+        let call = (dispatch.user.clone(), dispatch.tool_call_id.clone());
+        let table = lock(&self.table);
+        table.waiting.get(&call).is_some_and(|all| all.iter().any(|one| one.execution_id == dispatch.execution_id))
     }
 
     /// A device's list of tools, as one that is kept already where it is the same.
@@ -252,14 +275,17 @@ impl Listener for Connections {
         })
     }
 
-    fn hear(&self, news: News) {
+    fn hear(&self, news: News) -> Option<News> {
         match news {
             News::Registered { user, device_id, rank } => {
-                self.registered_elsewhere(&Device { user, id: device_id }, &rank);
+                let device = Device { user, id: device_id };
+                let newer = self.registered_elsewhere(&device, &rank)?;
+                return Some(News::Registered { user: device.user, device_id: device.id, rank: newer });
             }
             News::Lost { connection_id } => self.lost_elsewhere(&connection_id),
             News::Result { user, tool_call_id } => self.resolve(&user, &tool_call_id, None),
         }
+        None
     }
 }
 
@@ -314,22 +340,18 @@ mod tests {
 
     /// The connection whose ticket was used in this place.
     fn connection(place: i64) -> (Arc<Connection>, Outlet) {
-        Connection::new(format!("k{place}"), Admitted { device: device(), issued_at: UnixMs(10), place })
-    }
-
-    fn rank(place: i64) -> Rank {
-        Rank { place, connection_id: format!("k{place}") }
+        Connection::new(format!("k{place}"), Admitted { device: device(), token: "hash".into(), place })
     }
 
     #[test]
-    fn a_revocation_ends_what_came_in_before_it() {
+    fn a_revocation_ends_what_came_in_with_that_token() {
         let connections = Connections::default();
         let (connection, outlet) = connection(1);
         connections.register(connection);
-        connections.revoke("bob", UnixMs(20));
-        connections.revoke("ann", UnixMs(9));
+        assert_eq!(connections.tokens(), HashSet::from(["hash".to_owned()]));
+        connections.revoke(&["another of that name".to_owned()]);
         assert_eq!(*outlet.closing.borrow(), None);
-        connections.revoke("ann", UnixMs(20));
+        connections.revoke(&["hash".to_owned()]);
         assert_eq!(*outlet.closing.borrow(), Some(CloseCode::BadTicket));
     }
 
@@ -338,7 +360,7 @@ mod tests {
         let connections = Connections::default();
         let (first, outlet) = connection(1);
         connections.register(first);
-        let mut wait = connections.wait("t:c", "x1", &device(), &rank(1));
+        let mut wait = connections.wait("t:c", "x1", &device(), &Rank::test(1));
         let (second, _outlet) = connection(2);
         connections.register(second);
         assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
@@ -360,8 +382,8 @@ mod tests {
     #[test]
     fn a_result_wakes_everybody_who_waits_for_the_call() {
         let connections = Connections::default();
-        let mut first = connections.wait("t:c", "x1", &device(), &rank(1));
-        let mut second = connections.wait("t:c", "x2", &device(), &rank(1));
+        let mut first = connections.wait("t:c", "x1", &device(), &Rank::test(1));
+        let mut second = connections.wait("t:c", "x2", &device(), &Rank::test(1));
         let ended = Arc::new(Ended { status: CallStatus::Succeeded, output: None, error: None });
         connections.resolve("bob", "t:c", Some(&ended));
         assert_eq!(first.next().now_or_never(), None, "another user's call of that id");
@@ -377,12 +399,14 @@ mod tests {
         let connections = Connections::default();
         let (newer, outlet) = connection(3);
         assert!(connections.register(newer));
-        let mut here = connections.wait("t:c", "x1", &device(), &rank(3));
-        let mut elsewhere = connections.wait("t:d", "x2", &device(), &rank(4));
-        let registered = |place| News::Registered { user: "ann".into(), device_id: "laptop".into(), rank: rank(place) };
-        connections.hear(registered(2));
+        let mut here = connections.wait("t:c", "x1", &device(), &Rank::test(3));
+        let mut elsewhere = connections.wait("t:d", "x2", &device(), &Rank::test(4));
+        let registered =
+            |place| News::Registered { user: "ann".into(), device_id: "laptop".into(), rank: Rank::test(place) };
+        // Whoever holds the older one may not have heard of the newer one: it is told again.
+        assert_eq!(connections.hear(registered(2)), Some(registered(3)));
         assert_eq!((*outlet.closing.borrow(), here.next().now_or_never()), (None, None));
-        connections.hear(registered(4));
+        assert_eq!(connections.hear(registered(4)), None);
         assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
         assert_eq!((here.next().now_or_never(), elsewhere.next().now_or_never()), (Some(Woken::Lost), None));
         assert!(connections.get(&device()).is_none());
@@ -394,7 +418,7 @@ mod tests {
         let ((earlier, outlet), (later, _newer)) = (connection(1), connection(2));
         assert!(connections.register(later) && !connections.register(earlier));
         assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));
-        assert_eq!(connections.get(&device()).map(|current| current.rank.clone()), Some(rank(2)));
+        assert_eq!(connections.get(&device()).map(|current| current.rank.clone()), Some(Rank::test(2)));
     }
 
     #[test]
@@ -418,7 +442,7 @@ mod tests {
     #[test]
     fn a_dropped_wait_leaves_nothing_behind() {
         let connections = Connections::default();
-        drop(connections.wait("t:c", "x1", &device(), &rank(1)));
+        drop(connections.wait("t:c", "x1", &device(), &Rank::test(1)));
         assert_eq!(connections.counts(), (0, 0));
     }
 

@@ -1,5 +1,6 @@
 //! The server's doors: who may come in, and which room of the house they are led to. Nothing is decided here but that.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use axum::routing::{get, post};
 use futures_util::{Stream, StreamExt as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -30,8 +31,8 @@ use super::name::{is_call, is_name, is_thread};
 use super::running::Running;
 use super::service::{Calls, Context, Wanted, unique};
 use super::socket::{self, Pace};
-use super::ticket::{TICKET_SECONDS, TicketError, Tickets, without_tickets};
-use super::token::token_hash;
+use super::ticket::{TICKET_SECONDS, TicketError, Tickets};
+use super::token::{User, token_hash};
 
 /// The longest request body, in bytes.
 const MAX_BODY_BYTES: usize = 4 << 20;
@@ -85,10 +86,13 @@ pub(super) fn router(house: Shared) -> Router {
     router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).layer(axum::middleware::from_fn(log)).with_state(house)
 }
 
-/// One line for each request. A ticket in its address does not reach the log.
+/// One line for each request. What is asked behind its path, however it is written, does not reach the log: it is a ticket.
 async fn log(request: axum::extract::Request, next: axum::middleware::Next) -> Response {
-    let mut line = format!("{} {}", request.method(), without_tickets(&request.uri().to_string()));
+    let mut line = format!("{} {}", request.method(), request.uri().path());
     line.truncate(line.floor_char_boundary(LOGGED_BYTES));
+    if request.uri().query().is_some() {
+        line.push_str("?ticket=***");
+    }
     let response = next.run(request).await;
     tracing::info!(status = response.status().as_u16(), "{line}");
     response
@@ -103,6 +107,8 @@ enum Refused {
     /// A name of the client's that cannot be kept.
     Name(&'static str),
     Body(StatusCode, String),
+    /// The server answers nobody.
+    NoModel,
     Broken,
 }
 
@@ -117,6 +123,11 @@ impl IntoResponse for Refused {
             Self::Bad(message) => (StatusCode::BAD_REQUEST, "BAD_REQUEST", message),
             Self::Name(message) => (StatusCode::BAD_REQUEST, "INVALID_ID", message),
             Self::Body(status, ref message) => (status, "BAD_REQUEST", message.as_str()),
+            Self::NoModel => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "NO_MODEL",
+                "This server has no model: its operator starts it with --model.",
+            ),
             Self::Broken => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "The server's database does not answer."),
         };
         (status, Json(json!({"error": {"code": code, "message": message}}))).into_response()
@@ -129,6 +140,9 @@ impl From<LedgerError> for Refused {
             LedgerError::NotFound => Self::NotFound,
             LedgerError::IdUsed => {
                 Self::Conflict("This run was begun before, or its thread was deleted: choose other ids.")
+            }
+            LedgerError::UnderWay => {
+                Self::Conflict("Another answer is under way in this conversation: wait for its end, or stop it.")
             }
             LedgerError::Database { .. } | LedgerError::Address { .. } | LedgerError::NameTaken { .. } => {
                 tracing::error!(%error, "the ledger");
@@ -152,9 +166,6 @@ impl<T: serde::de::DeserializeOwned> FromRequest<Shared> for Body<T> {
     }
 }
 
-/// A user whose token counts.
-struct User(String);
-
 impl FromRequestParts<Shared> for User {
     type Rejection = Refused;
 
@@ -163,8 +174,9 @@ impl FromRequestParts<Shared> for User {
         let token =
             header.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let Some((_, token)) = token else { return Err(Refused::Unauthorized) };
-        let user = house.agent.ledger.user_of_token(&token_hash(token.trim())).await?;
-        user.map(Self).ok_or(Refused::Unauthorized)
+        let token = token_hash(token.trim());
+        let name = house.agent.ledger.user_of_token(&token).await?.ok_or(Refused::Unauthorized)?;
+        Ok(Self { name, token })
     }
 }
 
@@ -183,12 +195,12 @@ struct TicketWanted {
 
 async fn issue_ticket(
     State(house): State<Shared>,
-    User(user): User,
+    User { name: user, token }: User,
     Body(wanted): Body<TicketWanted>,
 ) -> Result<Json<Value>, Refused> {
     device_name(&wanted.device_id)?;
     let device = Device { user, id: wanted.device_id };
-    let ticket = house.tickets.issue(&device, unique(), (house.calls.clock)()).map_err(|error| {
+    let ticket = house.tickets.issue(&device, token, unique(), (house.calls.clock)()).map_err(|error| {
         tracing::error!(%error, "a ticket could not be signed");
         Refused::Broken
     })?;
@@ -202,16 +214,10 @@ fn device_name(id: &str) -> Result<(), Refused> {
     Err(Refused::Name("The device's id must be 1 to 128 printable ASCII characters."))
 }
 
-#[derive(Deserialize)]
-struct TicketShown {
-    #[serde(default)]
-    ticket: String,
-}
-
 /// The upgrade is always accepted and closed with a code after, so that the desktop knows why.
 async fn connect(
     State(house): State<Shared>,
-    Query(shown): Query<TicketShown>,
+    Query(mut shown): Query<HashMap<String, String>>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -220,10 +226,11 @@ async fn connect(
         .max_frame_size(MAX_FRAME_BYTES)
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES);
+    let ticket = shown.remove("ticket").unwrap_or_default();
     upgrade.on_upgrade(move |socket| async move {
-        let admitted = admit(&house, &headers, &shown.ticket).await;
+        let admitted = admit(&house, &headers, &ticket).await;
         // The request's head lies in a buffer of HTTP's, which is not kept for as long as a device is connected.
-        drop((headers, shown));
+        drop((headers, ticket));
         let served = socket::serve(socket, admitted, Arc::clone(&house.calls), house.pace, house.end.clone());
         house.sockets.track_future(served).await;
     })
@@ -237,11 +244,13 @@ async fn admit(house: &House, headers: &HeaderMap, ticket: &str) -> Result<Admit
         }
     }
     let ledger = house.agent.ledger.as_ref();
-    house.tickets.consume(ticket, ledger, (house.calls.clock)()).await.map_err(|error| {
-        if let TicketError::Ledger(error) = error {
+    house.tickets.consume(ticket, ledger, (house.calls.clock)()).await.map_err(|error| match error {
+        TicketError::Refused => CloseCode::BadTicket,
+        // Nothing is wrong with the ticket: the device is to come again.
+        TicketError::Ledger(error) => {
             tracing::error!(%error, "the ledger");
+            CloseCode::GoingAway
         }
-        CloseCode::BadTicket
     })
 }
 
@@ -256,7 +265,7 @@ struct TurnWanted {
 
 async fn prepare_turn(
     State(house): State<Shared>,
-    User(user): User,
+    User { name: user, .. }: User,
     Body(wanted): Body<TurnWanted>,
 ) -> Result<Json<Prepared>, Refused> {
     if wanted.input.trim().is_empty() {
@@ -287,21 +296,30 @@ async fn prepare_turn(
 
 async fn run_agent(
     State(house): State<Shared>,
-    User(user): User,
+    user: User,
     Body(input): Body<RunAgentInput>,
 ) -> Result<Response, Refused> {
-    let start = begin(&house, &user, input).await?;
-    house.calls.metrics.run_started();
+    if house.agent.model.is_empty() {
+        return Err(Refused::NoModel);
+    }
     let (sender, events) = mpsc::channel(EVENTS);
+    let (begun, is_begun) = oneshot::channel();
     let cancel = house.stop.child_token();
     let stop_with_stream = cancel.clone().drop_guard();
-    let underway = house.running.begin(&user, &start.ids.thread_id, cancel.clone());
     let running = Arc::clone(&house);
-    // Not part of the stream: when the client goes away, what the run owes the ledger is still done.
+    // From its beginning no part of the request: when the client goes away, what the run owes the ledger is still done.
     house.runs.spawn(async move {
-        running.agent.run(&user, start, sender, cancel).await;
-        drop(underway);
+        let start = match begin(&running, &user.name, input).await {
+            Ok(start) => start,
+            // Whom it was for may have gone.
+            Err(refused) => return drop(begun.send(Err(refused))),
+        };
+        running.calls.metrics.run_started();
+        let _underway = running.running.begin(&user, &start.ids, cancel.clone());
+        drop(begun.send(Ok(())));
+        running.agent.run(&user.name, start, sender, cancel).await;
     });
+    is_begun.await.map_err(|_broken| Refused::Broken)??;
     let stream = sse(events, stop_with_stream);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
 }
@@ -344,13 +362,13 @@ fn sse(events: mpsc::Receiver<Event>, stop: DropGuard) -> impl Stream<Item = Res
     .map(|event| SseEvent::default().json_data(event))
 }
 
-async fn threads(State(house): State<Shared>, User(user): User) -> Result<Json<Vec<ThreadRow>>, Refused> {
+async fn threads(State(house): State<Shared>, User { name: user, .. }: User) -> Result<Json<Vec<ThreadRow>>, Refused> {
     Ok(Json(house.agent.ledger.threads(&user).await?))
 }
 
 async fn thread(
     State(house): State<Shared>,
-    User(user): User,
+    User { name: user, .. }: User,
     Path(id): Path<String>,
 ) -> Result<Json<ThreadView>, Refused> {
     if !is_thread(&id) {
@@ -361,7 +379,7 @@ async fn thread(
 
 async fn delete_thread(
     State(house): State<Shared>,
-    User(user): User,
+    User { name: user, .. }: User,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Refused> {
     if !is_thread(&id) {
@@ -380,7 +398,7 @@ async fn delete_thread(
 
 async fn tool_call(
     State(house): State<Shared>,
-    User(user): User,
+    User { name: user, .. }: User,
     Path(id): Path<String>,
 ) -> Result<Json<CallView>, Refused> {
     if !is_call(&id) {
@@ -410,7 +428,7 @@ struct DevAnswer {
 
 async fn dev_call(
     State(house): State<Shared>,
-    User(user): User,
+    User { name: user, .. }: User,
     Body(wanted): Body<DevCall>,
 ) -> Result<Response, Refused> {
     device_name(&wanted.device_id)?;
@@ -455,7 +473,7 @@ struct DevCancel {
 
 async fn dev_cancel(
     State(house): State<Shared>,
-    User(user): User,
+    User { name: user, .. }: User,
     Path(id): Path<String>,
     body: Option<Json<DevCancel>>,
 ) -> Result<StatusCode, Refused> {

@@ -9,6 +9,8 @@ mod agent;
 mod args;
 mod bus;
 mod connection;
+mod door;
+mod heart;
 mod http;
 pub mod ledger;
 mod listener;

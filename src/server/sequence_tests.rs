@@ -211,7 +211,9 @@ async fn server(ledger: &SharedLedger, clock: &Arc<AtomicI64>) -> Arc<Calls> {
     let own = Arc::clone(clock);
     let replica = unique();
     let now = UnixMs(clock.fetch_add(1, Ordering::Relaxed));
-    ledger.keep_alive(&replica, now, now).await.unwrap();
+    // One at a time: whoever was before it is gone.
+    ledger.succeed("").await.unwrap();
+    ledger.keep_alive(&replica, now, Vec::new()).await.unwrap();
     Arc::new(Calls {
         ledger: Arc::clone(ledger),
         connections,
@@ -414,7 +416,7 @@ impl World {
     async fn connect(&mut self) {
         let older = self.link.take();
         let place = self.clock.fetch_add(1, Ordering::Relaxed);
-        let admitted = Admitted { device: self.device(), issued_at: UnixMs(0), place };
+        let admitted = Admitted { device: self.device(), token: String::new(), place };
         let (connection, outlet) = Connection::new(unique(), admitted);
         self.calls.connected(Arc::clone(&connection)).await;
         connection.offer(Arc::new(vec![OfferedTool {

@@ -8,10 +8,10 @@ use std::time::Duration;
 use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio_util::task::TaskTracker;
 
 use crate::engine::{ConfiguredProviders, Keys, Place, ProviderSource as _, system_clock};
-use crate::ir::{Clock, UnixMs};
+use crate::ir::Clock;
 use crate::port::Settings;
 use crate::provider::Provider;
 use crate::secret::{MemoryVault, SecretKey};
@@ -20,8 +20,10 @@ use super::agent::Agent;
 use super::args::Serve;
 use super::bus;
 use super::connection::Connections;
+use super::door;
+use super::heart::Heart;
 use super::http::{House, router};
-use super::ledger::{self, SharedLedger};
+use super::ledger;
 use super::listener::{TlsListener, acceptor};
 use super::metrics::Metrics;
 use super::running::Running;
@@ -29,12 +31,10 @@ use super::service::{Calls, unique};
 use super::socket::Pace;
 use super::ticket::Tickets;
 
-/// How often a process says that it lives.
-const ALIVE_EVERY: Duration = Duration::from_secs(2);
-/// A process that has not said so for this long is gone.
-const DEAD_AFTER_MS: i64 = 10_000;
 /// How long runs and sockets may take to end when the server goes down.
 const GOODBYE: Duration = Duration::from_secs(10);
+/// How long a connection may be without a request. Longer than clients keep one that they do not use: they close it first.
+const IDLE_WAIT: Duration = Duration::from_secs(100);
 /// Shorter secrets can be guessed.
 const SHORTEST_SECRET: usize = 32;
 
@@ -47,6 +47,7 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
     for warning in options.warnings() {
         eprintln!("nod-server: warning: {warning}");
     }
+    let secret = secret(options)?;
     raise_file_limit();
     let clock = system_clock();
     let tcp = TcpListener::bind(options.listen).await.map_err(|error| format!("{}: {error}", options.listen))?;
@@ -56,12 +57,16 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
     let bus = bus::join(&options.bus, Arc::clone(&connections) as Arc<dyn bus::Listener>)
         .await
         .map_err(|error| error.to_string())?;
-    // This address is this process's alone on this computer: whoever had it before has ended, however short ago.
+    // This address is this process's alone on this computer: whoever had it before has ended, however short ago. With one
+    // process per database, everybody else has.
     let place = format!("{}/{address}/", host_name());
-    ledger.succeed(&place).await.map_err(|error| error.to_string())?;
+    let place_before = if options.is_alone() { "" } else { &place };
+    ledger.succeed(place_before).await.map_err(|error| error.to_string())?;
     let replica = format!("{place}{}", unique());
-    let alive =
-        keep_alive(options, Arc::clone(&ledger), Arc::clone(&connections), Arc::clone(&clock), replica.clone()).await?;
+    let running = Running::default();
+    let heart =
+        Heart::new(Arc::clone(&ledger), Arc::clone(&connections), running.clone(), Arc::clone(&clock), replica.clone());
+    let alive = heart.start().await.map_err(|error| error.to_string())?;
     let calls = Arc::new(Calls {
         ledger: Arc::clone(&ledger),
         connections,
@@ -81,7 +86,7 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
     let house = Arc::new(House {
         agent: Agent { provider, model: options.model.clone(), calls: Arc::clone(&calls), ledger, clock },
         calls,
-        tickets: Tickets::new(&secret(&options.secret_env)?),
+        tickets: Tickets::new(&secret),
         origins: options.origin.clone(),
         pace: Pace {
             heartbeat: Duration::from_secs(options.heartbeat_seconds),
@@ -90,7 +95,7 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
         is_dev: options.dev,
         open_metrics: options.listen.ip().is_loopback(),
         runs: runs.clone(),
-        running: Running::default(),
+        running,
         stop: stop.clone(),
         sockets: sockets.clone(),
         end: end.clone(),
@@ -100,13 +105,14 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
     std::io::stdout().flush().map_err(|error| error.to_string())?;
     let router = router(house);
     let served = async {
-        let ended = end.clone().cancelled_owned();
-        if let Some(acceptor) = tls {
-            return axum::serve(TlsListener::new(tcp, acceptor)?, router).with_graceful_shutdown(ended).await;
+        match tls {
+            Some(acceptor) => door::serve(TlsListener::new(tcp, acceptor)?, router, IDLE_WAIT, end.clone()).await,
+            // Frames are small, and somebody waits for each.
+            None => {
+                door::serve(tcp.tap_io(|stream| drop(stream.set_nodelay(true))), router, IDLE_WAIT, end.clone()).await
+            }
         }
-        // Frames are small, and somebody waits for each.
-        let tcp = tcp.tap_io(|stream| drop(stream.set_nodelay(true)));
-        axum::serve(tcp, router).with_graceful_shutdown(ended).await
+        Ok(())
     };
     let served = async {
         tokio::select! {
@@ -152,45 +158,6 @@ async fn provider(options: &Serve, clock: Clock) -> Result<Arc<dyn Provider>, St
     source.provider(&options.provider, place, &Settings::default()).await.map_err(|error| error.message)
 }
 
-/// Ends what earlier processes left behind; then goes on saying that this one lives, and hears who is no longer welcome.
-#[expect(clippy::disallowed_methods, reason = "the server spawns; the task ends with its handle")]
-async fn keep_alive(
-    options: &Serve,
-    ledger: SharedLedger,
-    connections: Arc<Connections>,
-    clock: Clock,
-    replica: String,
-) -> Result<AbortOnDropHandle<()>, String> {
-    // With one process per database, whatever another one left is over; among several, only what has gone silent.
-    let is_alone = options.bus == "local";
-    let mut heard_at = clock();
-    let dead_before = if is_alone { heard_at } else { UnixMs(heard_at.0 - DEAD_AFTER_MS) };
-    let left = ledger.keep_alive(&replica, heard_at, dead_before).await.map_err(|error| error.to_string())?;
-    if left > 0 {
-        tracing::warn!(calls = left, "calls were under way when a server ended; they are unknown until reported");
-    }
-    Ok(AbortOnDropHandle::new(tokio::spawn(async move {
-        let mut beat = tokio::time::interval(ALIVE_EVERY);
-        loop {
-            beat.tick().await;
-            let now = clock();
-            if let Err(error) = ledger.keep_alive(&replica, now, UnixMs(now.0 - DEAD_AFTER_MS)).await {
-                tracing::error!(%error, "the ledger could not be told that this process lives");
-            }
-            // Clocks of several machines differ a little; hearing of a revocation twice does no harm.
-            match ledger.revoked_since(UnixMs(heard_at.0 - DEAD_AFTER_MS)).await {
-                Ok(revoked) => {
-                    heard_at = now;
-                    for (user, at) in revoked {
-                        connections.revoke(&user, at);
-                    }
-                }
-                Err(error) => tracing::error!(%error, "the ledger could not say whose token was revoked"),
-            }
-        }
-    })))
-}
-
 /// This computer's name among those that share a database.
 fn host_name() -> String {
     #[cfg(unix)]
@@ -199,10 +166,15 @@ fn host_name() -> String {
     return std::env::var("COMPUTERNAME").unwrap_or_default();
 }
 
-fn secret(variable: &str) -> Result<Vec<u8>, String> {
+fn secret(options: &Serve) -> Result<Vec<u8>, String> {
+    let variable = &options.secret_env;
     match std::env::var(variable) {
         Ok(secret) if secret.len() >= SHORTEST_SECRET => Ok(secret.into_bytes()),
         Ok(_) => Err(format!("the secret in {variable} is shorter than {SHORTEST_SECRET} characters")),
+        Err(_) if !options.is_alone() => Err(format!(
+            "processes on one --bus let the same devices in, and must sign tickets with one secret: give each of them the \
+             same {SHORTEST_SECRET} random characters or more in the environment variable {variable}"
+        )),
         Err(_) => {
             let mut bytes = vec![0; SHORTEST_SECRET];
             getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;

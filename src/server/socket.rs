@@ -32,8 +32,14 @@ const MOST_FAULTS: u32 = 16;
 const MOST_PINGS: u32 = 100;
 /// Tools that one device may offer.
 const MOST_TOOLS: usize = 64;
-/// Results of one device that may be on their way into the ledger; it is not read from until there are fewer.
+/// The longest list of tools as JSON, in bytes: it is kept, and told to other processes over the bus.
+const MOST_TOOL_BYTES: usize = 256 << 10;
+/// Results of one device that may be on their way into the ledger, and their bytes; it is not read from until there are
+/// fewer.
 const MOST_RECORDING: usize = 64;
+const MOST_RECORDING_BYTES: usize = 16 << 20;
+/// What of a device's complaint reaches the log, in letters.
+const LOGGED_LETTERS: usize = 200;
 
 /// How a connection is kept alive.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +58,8 @@ struct Line {
     sequence: u64,
     heard: Heard,
     faults: u32,
+    /// The last message's bytes.
+    bytes: usize,
     /// Since the last message.
     pings: u32,
 }
@@ -73,7 +81,7 @@ pub(super) async fn serve(
     pace: Pace,
     end: CancellationToken,
 ) {
-    let mut line = Line { socket, id: unique(), sequence: 0, heard: Heard::default(), faults: 0, pings: 0 };
+    let mut line = Line { socket, id: unique(), sequence: 0, heard: Heard::default(), faults: 0, bytes: 0, pings: 0 };
     let registered = match admitted {
         Ok(admitted) => tokio::select! {
             registered = line.register(&admitted.device) => registered.map(|()| admitted),
@@ -116,21 +124,27 @@ async fn closing(closing: &mut watch::Receiver<Option<CloseCode>>) -> Option<Clo
     closing.wait_for(Option::is_some).await.ok().and_then(|code| *code)
 }
 
-/// Takes a result in, and gives what the device is told of it; without an acknowledgement it keeps the result and sends it
-/// again.
-async fn record(calls: &Calls, device: &Device, result: CallResult, event_id: String) -> Option<FromServer> {
+/// Takes a result in, and gives what the device is told of it. One that cannot be kept ends the connection: the device keeps
+/// it, and sends it again when it is back.
+async fn record(calls: &Calls, device: &Device, result: CallResult, event_id: String) -> Result<FromServer, Over> {
+    let not_known = objection("CALL_NOT_KNOWN", "There is no such call of this device.", event_id);
     if !name::is_call(&result.tool_call_id) || !name::is_name(&result.execution_id) {
-        return Some(objection("CALL_NOT_KNOWN", "There is no such call of this device.", event_id));
+        return Ok(not_known);
     }
     let tool_call_id = result.tool_call_id.clone();
     match calls.take_result(device, result).await {
-        Ok(true) => Some(FromServer::Ack { tool_call_id }),
-        Ok(false) => Some(objection("CALL_NOT_KNOWN", "There is no such call of this device.", event_id)),
+        Ok(true) => Ok(FromServer::Ack { tool_call_id }),
+        Ok(false) => Ok(not_known),
         Err(error) => {
             tracing::error!(%error, call = tool_call_id, "a result could not be recorded");
-            None
+            Err(Over::Close(CloseCode::GoingAway))
         }
     }
+}
+
+/// A device's words as they may stand in a line of the log.
+fn loggable(words: &str) -> String {
+    words.chars().take(LOGGED_LETTERS).flat_map(char::escape_debug).collect()
 }
 
 /// The answer to a message that is understood and cannot be taken.
@@ -173,6 +187,7 @@ impl Line {
         let mut closing = pin!(closing(&mut outlet.closing));
         let mut end = pin!(end.cancelled());
         let mut recording = FuturesUnordered::new();
+        let mut recording_bytes: usize = 0;
         let over = loop {
             let step = tokio::select! {
                 biased;
@@ -182,15 +197,27 @@ impl Line {
                     self.send_all(*message, || outlet.outbox.try_recv().ok().map(|message| *message)).await
                 }
                 () = &mut end => break Over::Close(CloseCode::GoingAway),
-                Some(told) = recording.next() => match told {
-                    Some(told) => self.send_all(told, || recording.next().now_or_never().flatten().flatten()).await,
-                    None => Ok(()),
-                },
-                received = self.receive(), if recording.len() < MOST_RECORDING => {
+                Some((bytes, told)) = recording.next() => {
+                    recording_bytes = recording_bytes.saturating_sub(bytes);
+                    let mut broken = None;
+                    let more = || {
+                        let (bytes, told) = recording.next().now_or_never().flatten()?;
+                        recording_bytes = recording_bytes.saturating_sub(bytes);
+                        told.map_err(|over| broken = Some(over)).ok()
+                    };
+                    match told {
+                        Ok(told) => self.send_all(told, more).await.and_then(|()| broken.map_or(Ok(()), Err)),
+                        Err(over) => Err(over),
+                    }
+                }
+                received = self.receive(), if recording.len() < MOST_RECORDING && recording_bytes < MOST_RECORDING_BYTES => {
                     heard_at = Instant::now();
                     match received {
                         Ok(Reading::Message(Frame { event_id, body: FromDesktop::Result(result), .. })) => {
-                            recording.push(record(calls, &connection.device, result, event_id));
+                            let bytes = self.bytes;
+                            recording_bytes += bytes;
+                            let recorded = record(calls, &connection.device, result, event_id);
+                            recording.push(async move { (bytes, recorded.await) });
                             Ok(())
                         }
                         // On the heap while it lasts: a device that says nothing has no room for it.
@@ -226,33 +253,39 @@ impl Line {
         let Frame { event_id, body, .. } = match reading {
             Reading::Message(frame) => frame,
             Reading::Unfit { error, .. } => {
-                self.faults += 1;
-                if self.faults > MOST_FAULTS {
-                    return Err(Over::Close(CloseCode::BadProtocol));
-                }
+                self.fault()?;
                 return self.send(FromServer::ProtocolError(error)).await;
             }
         };
         match body {
             FromDesktop::Register(_) => Err(Over::Close(CloseCode::BadProtocol)),
-            FromDesktop::Tools { tools } if tools.len() > MOST_TOOLS => {
-                let words = format!("A device offers at most {MOST_TOOLS} tools; this list is not taken.");
+            FromDesktop::Tools { tools } if tools.len() > MOST_TOOLS || self.bytes > MOST_TOOL_BYTES => {
+                let words = format!(
+                    "A device offers at most {MOST_TOOLS} tools in {MOST_TOOL_BYTES} bytes; this list is not taken."
+                );
                 self.send(objection("TOO_MANY_TOOLS", &words, event_id)).await
             }
             FromDesktop::Tools { tools } => {
                 connection.offer(calls.connections.shared_tools(tools));
                 Ok(())
             }
-            FromDesktop::Result(result) => match record(calls, &connection.device, result, event_id).await {
-                Some(told) => self.send(told).await,
-                None => Ok(()),
-            },
+            FromDesktop::Result(result) => {
+                let told = record(calls, &connection.device, result, event_id).await?;
+                self.send(told).await
+            }
             FromDesktop::Heartbeat {} => self.send(FromServer::Heartbeat {}).await,
             FromDesktop::ProtocolError(error) => {
-                tracing::warn!(code = error.code, message = error.message, "a device did not understand the server");
-                Ok(())
+                let (code, words) = (loggable(&error.code), loggable(&error.message));
+                tracing::warn!(code, words, "a device did not understand the server");
+                self.fault()
             }
         }
+    }
+
+    /// One more frame that makes no sense, or complains of none that was sent.
+    fn fault(&mut self) -> Result<(), Over> {
+        self.faults += 1;
+        if self.faults > MOST_FAULTS { Err(Over::Close(CloseCode::BadProtocol)) } else { Ok(()) }
     }
 
     /// The next frame. May be given up at any time: nothing is lost by that.
@@ -283,6 +316,7 @@ impl Line {
                 Reading::Unfit { sequence, .. } => *sequence,
             };
             self.pings = 0;
+            self.bytes = text.len();
             if !self.heard.rises(sequence) {
                 return Err(Over::Close(CloseCode::BadProtocol));
             }
@@ -320,7 +354,7 @@ impl Line {
 
     async fn close(mut self, code: CloseCode) {
         let reason = match code {
-            CloseCode::GoingAway => "the server goes down",
+            CloseCode::GoingAway => "the server cannot go on; connect again",
             CloseCode::BadProtocol => "bad protocol",
             CloseCode::BadTicket => "ticket bad, expired or used",
             CloseCode::Forbidden => "origin or device not allowed",

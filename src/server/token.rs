@@ -5,6 +5,14 @@ use sha2::{Digest as _, Sha256};
 /// Bytes of chance in a token: as many as its hash has.
 const TOKEN_BYTES: usize = 32;
 
+/// A user who has come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct User {
+    pub(super) name: String,
+    /// The hash of the token: what it let in ends with it.
+    pub(super) token: String,
+}
+
 /// A new token. It begins with a word of its own, so that scanners for leaked keys can find it.
 ///
 /// # Errors

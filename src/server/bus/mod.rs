@@ -69,16 +69,17 @@ pub(super) trait Listener: Send + Sync {
     /// Answers; `None` when the device is not connected here.
     fn answer(&self, device: &Device, question: Question) -> Option<Reply>;
 
-    /// Takes news in.
-    fn hear(&self, news: News);
+    /// Takes news in; gives what the others should know in return.
+    fn hear(&self, news: News) -> Option<News>;
 }
 
 /// The bus.
 pub(super) trait Bus: Send + Sync {
-    /// Asks the other processes; `None` when the device is connected nowhere.
+    /// Asks the other processes; `None` when the device is connected nowhere. While the bus is away only a cancel waits for
+    /// it: what else is asked is of no use later.
     fn ask<'a>(&'a self, device: &'a Device, question: Question) -> BoxFuture<'a, Result<Option<Reply>, BusError>>;
 
-    /// Tells the other processes.
+    /// Tells the other processes, at once or when they can be reached again.
     fn tell(&self, news: News) -> BoxFuture<'_, Result<(), BusError>>;
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::connection::State;
 use async_nats::{Client, Message};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
@@ -15,6 +16,8 @@ const QUESTIONS: &str = "nod.device";
 const NEWS: &str = "nod.news";
 /// A process that holds the device answers at once; longer silence means that none does.
 const ANSWER_WAIT: Duration = Duration::from_millis(1500);
+/// How long news may take to be put in line. There is room for two thousand while the bus is away.
+const TELL_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(Serialize, Deserialize)]
 struct Envelope<T> {
@@ -44,19 +47,26 @@ impl NatsBus {
             loop {
                 tokio::select! {
                     Some(message) = questions.next() => answer(&answering, &own, listener.as_ref(), message).await,
-                    Some(message) = news.next() => hear(&own, listener.as_ref(), &message),
+                    Some(message) = news.next() => hear(&answering, &own, listener.as_ref(), &message).await,
                     else => return,
                 }
             }
         });
         Ok(Self { client, name, _reader: AbortOnDropHandle::new(reader) })
     }
+}
 
-    fn envelope<T: Serialize>(&self, device: &Device, body: T) -> Result<bytes::Bytes, BusError> {
-        let envelope =
-            Envelope { from: self.name.clone(), user: device.user.clone(), device_id: device.id.clone(), body };
-        Ok(serde_json::to_vec(&envelope).map_err(unreachable)?.into())
-    }
+fn envelope<T: Serialize>(from: &str, device: &Device, body: T) -> Result<bytes::Bytes, BusError> {
+    let envelope = Envelope { from: from.to_owned(), user: device.user.clone(), device_id: device.id.clone(), body };
+    Ok(serde_json::to_vec(&envelope).map_err(unreachable)?.into())
+}
+
+/// Puts news in line. That is not flushed: nobody waits until the bus has it.
+async fn tell(client: &Client, from: &str, news: News) -> Result<(), BusError> {
+    let nobody = Device { user: String::new(), id: String::new() };
+    let payload = envelope(from, &nobody, news)?;
+    let told = tokio::time::timeout(TELL_WAIT, client.publish(NEWS, payload)).await;
+    told.map_err(|_elapsed| unreachable("too much waits for it"))?.map_err(unreachable)
 }
 
 fn unreachable(error: impl std::fmt::Display) -> BusError {
@@ -83,23 +93,36 @@ async fn answer(client: &Client, own: &str, listener: &dyn Listener, message: Me
     }
 }
 
-fn hear(own: &str, listener: &dyn Listener, message: &Message) {
-    match serde_json::from_slice::<Envelope<News>>(&message.payload) {
-        Ok(envelope) if envelope.from == own => {}
-        Ok(envelope) => listener.hear(envelope.body),
-        Err(error) => tracing::warn!(%error, "news that cannot be read"),
+async fn hear(client: &Client, own: &str, listener: &dyn Listener, message: &Message) {
+    let news = match serde_json::from_slice::<Envelope<News>>(&message.payload) {
+        Ok(envelope) if envelope.from == own => return,
+        Ok(envelope) => envelope.body,
+        Err(error) => {
+            tracing::warn!(%error, "news that cannot be read");
+            return;
+        }
+    };
+    if let Some(in_return) = listener.hear(news)
+        && let Err(error) = tell(client, own, in_return).await
+    {
+        tracing::warn!(%error, "news did not go out over the bus");
     }
 }
 
 impl Bus for NatsBus {
     fn ask<'a>(&'a self, device: &'a Device, question: Question) -> BoxFuture<'a, Result<Option<Reply>, BusError>> {
         Box::pin(async move {
-            let payload = self.envelope(device, question)?;
+            let is_of_use_later = matches!(question, Question::Cancel { .. });
+            if self.client.connection_state() != State::Connected && !is_of_use_later {
+                return Err(unreachable("it is away at the moment"));
+            }
+            let payload = envelope(&self.name, device, question)?;
             // Every process hears the question and only the holder answers, so that silence is the answer "nowhere".
             let asked = self
                 .client
                 .send_request(QUESTIONS, async_nats::Request::new().payload(payload).timeout(Some(ANSWER_WAIT)));
-            match asked.await {
+            let Ok(answered) = tokio::time::timeout(2 * ANSWER_WAIT, asked).await else { return Ok(None) };
+            match answered {
                 Ok(message) => Ok(Some(serde_json::from_slice(&message.payload).map_err(unreachable)?)),
                 Err(error)
                     if matches!(
@@ -115,11 +138,6 @@ impl Bus for NatsBus {
     }
 
     fn tell(&self, news: News) -> BoxFuture<'_, Result<(), BusError>> {
-        Box::pin(async move {
-            let nobody = Device { user: String::new(), id: String::new() };
-            let payload = self.envelope(&nobody, news)?;
-            self.client.publish(NEWS, payload).await.map_err(unreachable)?;
-            self.client.flush().await.map_err(unreachable)
-        })
+        Box::pin(tell(&self.client, &self.name, news))
     }
 }

@@ -44,6 +44,9 @@ pub enum LedgerError {
     /// The id of a run that was prepared before, or of a thread that was deleted.
     #[error("the run's id is used, or the thread was deleted.")]
     IdUsed,
+    /// Another run of the thread is under way.
+    #[error("another run of the thread is under way.")]
+    UnderWay,
     /// The name is taken.
     #[error("there is already a token named {name}. Revoke it first, or choose another name.")]
     NameTaken {
@@ -217,6 +220,30 @@ pub enum GivenUp {
     Neither,
 }
 
+/// What a process learns when it says that it lives.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beat {
+    /// Calls that became `unknown` because their process is gone.
+    pub buried: u64,
+    /// The other processes with their last sign of life. By their own clocks: only that it changes says anything.
+    pub others: Vec<(String, UnixMs)>,
+    /// The runs that read as under way in this process: user and run.
+    pub runs: Vec<(String, String)>,
+    /// The dispatches that read as waited for in this process.
+    pub dispatches: Vec<Dispatch>,
+}
+
+/// A dispatch that has no result yet.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Dispatch {
+    /// Whose.
+    pub user: String,
+    /// Of which call.
+    pub tool_call_id: String,
+    /// Which one.
+    pub execution_id: String,
+}
+
 /// What became of a thread that was to be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletion {
@@ -242,8 +269,8 @@ pub trait Ledger: Send + Sync {
     /// The user of a token that still counts, by the token's hash.
     fn user_of_token<'a>(&'a self, hash: &'a str) -> Answer<'a, Option<String>>;
 
-    /// Users whose token was revoked at or after a moment, with when.
-    fn revoked_since(&self, since: UnixMs) -> Answer<'_, Vec<(String, UnixMs)>>;
+    /// Those of some tokens, by their hashes, that count no more.
+    fn revoked(&self, hashes: Vec<String>) -> Answer<'_, Vec<String>>;
 
     /// Uses a ticket up and gives its place in the order of all that were; `None` when it was used before. Forgets those
     /// that have expired.
@@ -253,7 +280,8 @@ pub trait Ledger: Send + Sync {
     /// new thread's id before.
     fn prepare_turn(&self, turn: NewTurn) -> Answer<'_, Prepared>;
 
-    /// Begins a prepared run, once; `None` when there is none of that id to begin for this user.
+    /// Begins a prepared run, once; `None` when there is none of that id to begin for this user, `UnderWay` while another
+    /// run of its thread is: what two say at once cannot be told in one order.
     fn start_run<'a>(
         &'a self,
         user: &'a str,
@@ -265,7 +293,7 @@ pub trait Ledger: Send + Sync {
     /// Adds to what was said in a run. Ids of calls that the thread already has get a suffix; gives the message as kept.
     fn append_message<'a>(&'a self, user: &'a str, ids: &'a Prepared, message: Message) -> Answer<'a, Message>;
 
-    /// Ends a run.
+    /// Ends a run that is under way, or was taken for `interrupted` by another process.
     fn end_run<'a>(&'a self, user: &'a str, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()>;
 
     /// A user's threads, the newest first.
@@ -301,9 +329,9 @@ pub trait Ledger: Send + Sync {
     /// The device that a call was sent to.
     fn device_of_call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<String>>;
 
-    /// Says that this process lives, and ends what processes left behind that have not said so since `dead_before`:
-    /// calls without a result become `unknown` (`SERVER_RESTARTED`), runs `interrupted`. Gives how many calls.
-    fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, dead_before: UnixMs) -> Answer<'a, u64>;
+    /// Says that this process lives, and ends what those have left behind that are `gone`, or were never heard of: calls
+    /// without a result become `unknown` (`SERVER_RESTARTED`), runs `interrupted`.
+    fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, gone: Vec<String>) -> Answer<'a, Beat>;
 
     /// A process begins at a place where there is one at a time: those whose names begin with the place are gone, and the
     /// next `keep_alive` ends what they left behind.
@@ -403,6 +431,11 @@ fn title_of(input: &str) -> String {
         title.push('…');
     }
     title
+}
+
+/// A text as every database can keep it: PostgreSQL knows no U+0000.
+fn kept_text(text: &str) -> String {
+    text.replace('\0', "")
 }
 
 /// A call's status by its name in the database.

@@ -16,8 +16,10 @@ pub(crate) struct Backends {
     folder: tempfile::TempDir,
     postgres: Child,
     nats: Child,
+    nats_server: PathBuf,
     pub(crate) database: String,
     pub(crate) bus: String,
+    bus_address: String,
 }
 
 impl Backends {
@@ -75,26 +77,39 @@ impl Backends {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let bus_port = free_port().to_string();
-        let nats = Command::new(nats_server)
-            .args(["-a", "127.0.0.1", "-p", &bus_port])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let bus_address = format!("127.0.0.1:{}", free_port());
         let backends = Self {
             folder,
             postgres,
-            nats,
+            nats: start_nats(&nats_server, &bus_address),
+            nats_server,
             database: format!("postgres://nod@127.0.0.1:{port}/postgres"),
-            bus: format!("nats://127.0.0.1:{bus_port}"),
+            bus: format!("nats://{bus_address}"),
+            bus_address,
         };
-        for port in [port, bus_port] {
-            wait_for(&format!("127.0.0.1:{port}"));
-        }
+        wait_for(&format!("127.0.0.1:{port}"));
+        wait_for(&backends.bus_address);
         Some(backends)
     }
+
+    /// Ends the bus as `kill -9` does.
+    pub(crate) fn kill_bus(&mut self) {
+        self.nats.kill().unwrap();
+        self.nats.wait().unwrap();
+    }
+
+    /// Starts it again where it was.
+    pub(crate) fn restart_bus(&mut self) {
+        self.nats = start_nats(&self.nats_server, &self.bus_address);
+        wait_for(&self.bus_address);
+    }
+}
+
+fn start_nats(program: &Path, address: &str) -> Child {
+    let (host, port) = address.split_once(':').unwrap();
+    let mut command = Command::new(program);
+    command.args(["-a", host, "-p", port]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
 }
 
 impl Drop for Backends {

@@ -50,6 +50,16 @@ impl Client {
         (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }
 
+    /// The text of a request, for a connection of a test's own.
+    pub(crate) fn raw(&self, method: &str, path: &str, body: &str) -> String {
+        let Self { token, .. } = self;
+        format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
     fn request(&self, method: reqwest::Method, path: &str, body: Option<Value>) -> reqwest::RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.base));
         if !self.token.is_empty() {

@@ -31,9 +31,7 @@ async fn a_device_is_let_in_with_a_ticket_and_hears_the_pace() {
     assert!(beat["sequence"].as_u64().unwrap() > before);
 }
 
-#[tokio::test]
-async fn a_ticket_counts_once_and_only_as_it_was_signed() {
-    let operator = Operator::new();
+async fn a_ticket_counts_once_and_only_as_it_was_signed(operator: Operator) {
     let token = operator.token("ann");
     let server = operator.serve(&[]);
     let client = server.client(&token);
@@ -61,9 +59,16 @@ async fn tickets_do_not_reach_the_log() {
     let mut device = Device::silent(&server, &ticket, "laptop", None).await;
     device.send(device.registration()).await;
     device.next().await;
+    // The same name written otherwise, and twice: the first way lets in, the second is told as any other bad ticket.
+    let disguised = super::device::ticket(&client, "tower").await;
+    let url = format!("ws://{}/api/desktop/ws?%74icket={disguised}", server.address);
+    let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+    socket.close(None).await.unwrap();
+    let mut twice = Device::silent(&server, "a.b.c&ticket=d.e.f", "tower", None).await;
+    assert_eq!(twice.closed().await, Some(4401));
     let log = server.log();
     assert!(log.contains("/api/desktop/ws?ticket=***"), "{log}");
-    assert!(!log.contains(&ticket), "{log}");
+    assert!(!log.contains(&ticket) && !log.contains(&disguised) && !log.contains("d.e.f"), "{log}");
     assert!(!log.contains(&token), "{log}");
 }
 
@@ -157,9 +162,7 @@ async fn silence_ends_a_connection_before_and_after_it_is_registered() {
     assert_eq!(nameless.closed().await, Some(4400));
 }
 
-#[tokio::test]
-async fn a_newer_connection_of_the_same_device_replaces_the_older_one() {
-    let operator = Operator::new();
+async fn a_newer_connection_of_the_same_device_replaces_the_older_one(operator: Operator) {
     let (ann, bob) = (operator.token("ann"), operator.token("bob"));
     let server = operator.serve(&["--dev"]);
     let client = server.client(&ann);
@@ -176,9 +179,7 @@ async fn a_newer_connection_of_the_same_device_replaces_the_older_one() {
     assert_eq!(call.await.unwrap()["status"], "succeeded");
 }
 
-#[tokio::test]
-async fn a_revoked_token_ends_its_users_connections_and_calls() {
-    let operator = Operator::new();
+async fn a_revoked_token_ends_its_users_connections_and_calls(operator: Operator) {
     let token = operator.token("ann");
     let server = operator.serve(&["--dev"]);
     let client = server.client(&token);
@@ -247,6 +248,28 @@ async fn a_list_of_tools_is_bounded() {
     device.send(json!({"type": "tool.registry.sync", "tools": vec![tool; 1000]})).await;
     let error = device.next().await;
     assert_eq!((&error["type"], &error["code"]), (&json!("protocol.error"), &json!("TOO_MANY_TOOLS")), "{error}");
+    // Few and long ones neither.
+    let mut tool = tool;
+    tool["input_schema"]["description"] = "x".repeat(300 << 10).into();
+    device.send(json!({"type": "tool.registry.sync", "tools": [tool]})).await;
+    assert_eq!(device.next().await["code"], "TOO_MANY_TOOLS");
+}
+
+#[tokio::test]
+async fn complaints_of_a_device_fill_no_log_and_are_not_endless() {
+    let operator = Operator::new();
+    let token = operator.token("ann");
+    let server = operator.serve(&[]);
+    let client = server.client(&token);
+    let mut device = Device::connect(&server, &client, "laptop").await;
+    for _ in 0..17 {
+        let words = format!("first\nsecond \u{202e}{}", "x".repeat(1 << 20));
+        device.send(json!({"type": "protocol.error", "code": words, "message": words})).await;
+    }
+    assert_eq!(device.closed().await, Some(4400));
+    let log = server.log();
+    assert!(log.contains("did not understand the server") && log.len() < 20_000, "{} bytes", log.len());
+    assert!(!log.contains("\nsecond") && !log.contains('\u{202e}'), "{log}");
 }
 
 #[tokio::test]
@@ -315,4 +338,10 @@ async fn compression_is_not_taken_up_and_a_compressed_message_ends_the_connectio
         let heard = String::from_utf8_lossy(&heard).to_ascii_lowercase();
         assert!(heard.starts_with("http/1.1 101") && !heard.contains("sec-websocket-extensions"), "{heard}");
     }
+}
+
+on_both! {
+    a_ticket_counts_once_and_only_as_it_was_signed,
+    a_revoked_token_ends_its_users_connections_and_calls,
+    a_newer_connection_of_the_same_device_replaces_the_older_one,
 }

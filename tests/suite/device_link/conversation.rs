@@ -37,8 +37,7 @@ struct Setting {
     token: String,
 }
 
-fn setting() -> Setting {
-    let operator = Operator::new();
+fn setting(operator: Operator) -> Setting {
     let token = operator.token("ann");
     let model = OllamaServer::start();
     let server = serve(&operator, &model, "127.0.0.1:0");
@@ -202,9 +201,8 @@ impl Drop for Window {
     }
 }
 
-#[test]
-fn a_conversation_begins_streams_uses_this_computer_and_is_there_after_a_restart() {
-    let Setting { model, server, token, operator: _operator } = setting();
+fn a_conversation_begins_streams_uses_this_computer_and_is_there_after_a_restart(operator: Operator) {
+    let Setting { model, server, token, operator: _operator } = setting(operator);
     let mut window = Window::connected(&server, &token);
     assert_eq!(window.titles(), [] as [String; 0]);
     let gate = Gate::new();
@@ -254,7 +252,7 @@ fn a_conversation_begins_streams_uses_this_computer_and_is_there_after_a_restart
 
 #[test]
 fn stop_ends_the_turn_on_the_server_and_closes_the_question() {
-    let Setting { model, server, token, operator: _operator } = setting();
+    let Setting { model, server, token, operator: _operator } = setting(Operator::new());
     let mut window = Window::connected(&server, &token);
     model.answer(calls("workspace_read_file", json!({"path": "README.md"})));
     window.begin();
@@ -272,9 +270,8 @@ fn stop_ends_the_turn_on_the_server_and_closes_the_question() {
     assert_eq!(window.seen().last().unwrap(), "Well then.");
 }
 
-#[test]
-fn editing_and_trying_again_branch_and_leave_the_old_conversation_as_it_was() {
-    let Setting { model, server, token, operator: _operator } = setting();
+fn editing_and_trying_again_branch_and_leave_the_old_conversation_as_it_was(operator: Operator) {
+    let Setting { model, server, token, operator: _operator } = setting(operator);
     let mut window = Window::connected(&server, &token);
     window.begin();
     for (said, answer) in [("One", "First."), ("Two", "Second.")] {
@@ -311,9 +308,8 @@ fn editing_and_trying_again_branch_and_leave_the_old_conversation_as_it_was() {
     assert_eq!(window.seen(), ["> One", "First.", "> Two", "Second."]);
 }
 
-#[test]
-fn a_server_that_dies_in_the_middle_of_an_answer_is_asked_again_and_try_again_goes_on() {
-    let Setting { model, server, token, operator } = setting();
+fn a_server_that_dies_in_the_middle_of_an_answer_is_asked_again_and_try_again_goes_on(operator: Operator) {
+    let Setting { model, server, token, operator } = setting(operator);
     let mut window = Window::connected(&server, &token);
     let gate = Gate::new();
     model.answer(Reply::pieces([Piece::line(text_line("Half an ans")), Piece::Gate(gate.clone())]));
@@ -339,7 +335,7 @@ fn a_server_that_dies_in_the_middle_of_an_answer_is_asked_again_and_try_again_go
 
 #[test]
 fn what_is_typed_is_not_lost_when_the_server_is_not_there_and_is_there_after_a_restart() {
-    let Setting { model, server, token, operator } = setting();
+    let Setting { model, server, token, operator } = setting(Operator::new());
     let mut window = Window::connected(&server, &token);
     window.begin();
     let address = server.address.to_string();
@@ -371,7 +367,7 @@ fn what_is_typed_is_not_lost_when_the_server_is_not_there_and_is_there_after_a_r
 
 #[test]
 fn a_message_that_is_sent_while_an_answer_comes_waits_for_its_end() {
-    let Setting { model, server, token, operator: _operator } = setting();
+    let Setting { model, server, token, operator: _operator } = setting(Operator::new());
     let mut window = Window::connected(&server, &token);
     let gate = Gate::new();
     model.answer(Reply::pieces([
@@ -397,7 +393,7 @@ fn a_message_that_is_sent_while_an_answer_comes_waits_for_its_end() {
 
 #[test]
 fn secrets_of_attached_files_stay_here_and_what_was_typed_goes_as_it_stands() {
-    let Setting { model, server, token, operator: _operator } = setting();
+    let Setting { model, server, token, operator: _operator } = setting(Operator::new());
     let mut window = Window::connected(&server, &token);
     let key = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6");
     model.answer(says("Seen."));
@@ -422,7 +418,7 @@ fn secrets_of_attached_files_stay_here_and_what_was_typed_goes_as_it_stands() {
 
 #[test]
 fn a_conversation_is_deleted_on_the_server_after_a_yes() {
-    let Setting { model, server, token, operator: _operator } = setting();
+    let Setting { model, server, token, operator: _operator } = setting(Operator::new());
     let mut window = Window::connected(&server, &token);
     model.answer(says("Hello."));
     window.begin();
@@ -440,7 +436,7 @@ fn a_conversation_is_deleted_on_the_server_after_a_yes() {
 
 #[test]
 fn a_token_that_counts_no_more_is_said_with_what_to_do() {
-    let Setting { model, server, token, operator } = setting();
+    let Setting { model, server, token, operator } = setting(Operator::new());
     let mut window = Window::connected(&server, &token);
     model.answer(says("Hello."));
     window.begin();
@@ -456,7 +452,7 @@ fn a_token_that_counts_no_more_is_said_with_what_to_do() {
 
 #[test]
 fn refusals_of_this_computer_are_on_the_cards_with_their_codes() {
-    let Setting { model, server, token, operator: _operator } = setting();
+    let Setting { model, server, token, operator: _operator } = setting(Operator::new());
     let mut window = Window::connected(&server, &token);
     model.answer(Reply::stream([
         calls_line(&[
@@ -485,7 +481,7 @@ fn refusals_of_this_computer_are_on_the_cards_with_their_codes() {
 
 #[test]
 fn a_server_that_is_connected_for_a_while_has_its_conversations_in_the_window_for_that_while() {
-    let Setting { model, server, token, operator: _operator } = setting();
+    let Setting { model, server, token, operator: _operator } = setting(Operator::new());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     model.answer(says("From elsewhere."));
     let client = server.client(&token);
@@ -520,7 +516,7 @@ fn a_server_that_is_connected_for_a_while_has_its_conversations_in_the_window_fo
 
 #[test]
 fn the_search_finds_titles_and_what_is_loaded_of_a_servers_conversations() {
-    let Setting { model, server, token, operator: _operator } = setting();
+    let Setting { model, server, token, operator: _operator } = setting(Operator::new());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let client = server.client(&token);
     model.answer(says("It ripens in autumn."));
@@ -564,4 +560,10 @@ fn the_search_finds_titles_and_what_is_loaded_of_a_servers_conversations() {
     window.act(Intent::Search("harvest".into()));
     window.until("an answer", |state| !state.search.is_searching);
     assert!(window.state.search.hits.is_empty());
+}
+
+on_both_with_threads! {
+    a_conversation_begins_streams_uses_this_computer_and_is_there_after_a_restart,
+    editing_and_trying_again_branch_and_leave_the_old_conversation_as_it_was,
+    a_server_that_dies_in_the_middle_of_an_answer_is_asked_again_and_try_again_goes_on,
 }

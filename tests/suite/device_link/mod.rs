@@ -22,6 +22,27 @@ macro_rules! on_both {
     };
 }
 
+/// The same for scenarios with threads of their own.
+macro_rules! on_both_with_threads {
+    ($($scenario:ident,)*) => {
+        $(mod $scenario {
+            use crate::device_link::operator::Operator;
+
+            #[test]
+            fn in_one_process_on_a_file() {
+                super::$scenario(Operator::new());
+            }
+
+            #[test]
+            fn on_postgresql_and_nats() {
+                if let Some(operator) = Operator::shared() {
+                    super::$scenario(operator);
+                }
+            }
+        })*
+    };
+}
+
 mod backend;
 mod call;
 mod client;
@@ -33,6 +54,7 @@ mod desktop;
 mod device;
 mod load;
 mod operator;
+mod outage;
 mod replica;
 mod run;
 #[cfg(target_os = "linux")]

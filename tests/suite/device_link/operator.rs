@@ -16,9 +16,9 @@ const SECRET: &str = "a secret that all replicas share!";
 /// A place for servers that share one database.
 pub(crate) struct Operator {
     folder: tempfile::TempDir,
-    database: String,
+    pub(crate) database: String,
     bus: String,
-    _backends: Option<Backends>,
+    backends: Option<Backends>,
 }
 
 impl Operator {
@@ -26,7 +26,7 @@ impl Operator {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", folder.path().join("ledger.db").display());
-        Self { folder, database, bus: "local".into(), _backends: None }
+        Self { folder, database, bus: "local".into(), backends: None }
     }
 
     /// Any number of processes on PostgreSQL and NATS; `None` where those are not installed.
@@ -36,8 +36,13 @@ impl Operator {
             folder: tempfile::tempdir().unwrap(),
             database: backends.database.clone(),
             bus: backends.bus.clone(),
-            _backends: Some(backends),
+            backends: Some(backends),
         })
+    }
+
+    /// PostgreSQL and NATS, where servers share them.
+    pub(crate) fn backends(&mut self) -> &mut Backends {
+        self.backends.as_mut().unwrap()
     }
 
     /// Makes a user and gives the token, as the command prints it.

@@ -1,11 +1,14 @@
 //! A turn on the server with a scripted model and a device: the events of the stream, what the model is told, what is kept.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 
 use super::client::Client;
 use super::device::Device;
 use super::operator::{Operator, Server};
-use crate::support::ollama::{OllamaServer, Piece, Reply, calls_line, done_line, text_line, thinking_line};
+use crate::support::ollama::{Gate, OllamaServer, Piece, Reply, calls_line, done_line, text_line, thinking_line};
 
 struct Setting {
     operator: Operator,
@@ -14,8 +17,7 @@ struct Setting {
     client: Client,
 }
 
-fn setting() -> Setting {
-    let operator = Operator::new();
+fn setting(operator: Operator) -> Setting {
     let token = operator.token("ann");
     let model = OllamaServer::start();
     let server = operator.serve(&["--provider", "ollama", "--base-url", &model.url(), "--model", "qwen3:8b"]);
@@ -44,9 +46,8 @@ fn told(model: &OllamaServer) -> Vec<Value> {
     tools.map(|message| data(message["content"].as_str().unwrap())).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_agent_lists_and_reads_on_the_persons_computer_and_answers() {
-    let Setting { operator: _operator, model, server, client } = setting();
+async fn the_agent_lists_and_reads_on_the_persons_computer_and_answers(operator: Operator) {
+    let Setting { operator: _operator, model, server, client } = setting(operator);
     let mut device = Device::connect(&server, &client, "laptop").await;
     model.answer(Reply::stream([
         thinking_line("First "),
@@ -134,7 +135,7 @@ async fn the_agent_lists_and_reads_on_the_persons_computer_and_answers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_ag_ui_client_gets_a_turn_of_its_last_words() {
-    let Setting { operator, model, server, client } = setting();
+    let Setting { operator, model, server, client } = setting(Operator::new());
     let mut device = Device::connect(&server, &client, "laptop").await;
     model.answer(calls(&[("workspace_list_files", json!({"path": "."}))]));
     model.answer(says("Nothing."));
@@ -170,7 +171,7 @@ async fn a_plain_ag_ui_client_gets_a_turn_of_its_last_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_of_the_device_reach_the_model_with_their_codes() {
-    let Setting { operator: _operator, model, server, client } = setting();
+    let Setting { operator: _operator, model, server, client } = setting(Operator::new());
     let mut device = Device::connect(&server, &client, "laptop").await;
     let codes = [
         "ABSOLUTE_PATH_DENIED",
@@ -199,7 +200,7 @@ async fn refusals_of_the_device_reach_the_model_with_their_codes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_device_the_chat_works_and_the_model_is_told_why_the_tools_do_not() {
-    let Setting { operator: _operator, model, server: _server, client } = setting();
+    let Setting { operator: _operator, model, server: _server, client } = setting(Operator::new());
     for (device, code) in [(Value::Null, "DESKTOP_DEVICE_NOT_SELECTED"), (json!("laptop"), "DEVICE_OFFLINE")] {
         model.answer(calls(&[
             ("workspace_list_files", json!({"path": "."})),
@@ -220,9 +221,8 @@ async fn without_a_device_the_chat_works_and_the_model_is_told_why_the_tools_do_
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn closing_the_stream_stops_the_turn_and_takes_the_call_back() {
-    let Setting { operator: _operator, model, server, client } = setting();
+async fn closing_the_stream_stops_the_turn_and_takes_the_call_back(operator: Operator) {
+    let Setting { operator: _operator, model, server, client } = setting(operator);
     let mut device = Device::connect(&server, &client, "laptop").await;
     model
         .answer(calls(&[("workspace_read_file", json!({"path": "a"})), ("workspace_read_file", json!({"path": "b"}))]));
@@ -251,9 +251,8 @@ async fn closing_the_stream_stops_the_turn_and_takes_the_call_back() {
     assert_eq!(told(&model).len(), 2, "{:?}", model.last_chat());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_thread_that_is_deleted_has_its_run_stopped_and_its_call_taken_back() {
-    let Setting { operator: _operator, model, server, client } = setting();
+async fn a_thread_that_is_deleted_has_its_run_stopped_and_its_call_taken_back(operator: Operator) {
+    let Setting { operator: _operator, model, server, client } = setting(operator);
     let mut device = Device::connect(&server, &client, "laptop").await;
     model.answer(calls(&[("workspace_read_file", json!({"path": "a"}))]));
     let turn = client.prepare(json!({"input": "Read", "device_id": "laptop"})).await;
@@ -270,7 +269,7 @@ async fn a_thread_that_is_deleted_has_its_run_stopped_and_its_call_taken_back() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_the_stream_stops_the_model_too() {
-    let Setting { operator: _operator, model, server: _server, client } = setting();
+    let Setting { operator: _operator, model, server: _server, client } = setting(Operator::new());
     model.answer(Reply::pieces([Piece::line(text_line("Once upon a time")), Piece::Hang]));
     let turn = client.prepare(json!({"input": "Tell"})).await;
     let mut events = client.run(&turn).await;
@@ -281,7 +280,7 @@ async fn closing_the_stream_stops_the_model_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_has_at_most_sixteen_calls() {
-    let Setting { operator: _operator, model, server: _server, client } = setting();
+    let Setting { operator: _operator, model, server: _server, client } = setting(Operator::new());
     let many: Vec<(&str, Value)> =
         (0..20).map(|n| ("arithmetic", json!({"operation": "add", "a": n, "b": 1}))).collect();
     model.answer(calls(&many));
@@ -293,9 +292,8 @@ async fn a_run_has_at_most_sixteen_calls() {
     assert!(told[16..].iter().all(|result| result["code"] == "RATE_LIMITED"), "{told:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ids_that_a_model_repeats_every_turn_are_told_apart() {
-    let Setting { operator: _operator, model, server, client } = setting();
+async fn ids_that_a_model_repeats_every_turn_are_told_apart(operator: Operator) {
+    let Setting { operator: _operator, model, server, client } = setting(operator);
     let mut device = Device::connect(&server, &client, "laptop").await;
     let mut ids = Vec::new();
     let mut thread = Value::Null;
@@ -314,9 +312,8 @@ async fn ids_that_a_model_repeats_every_turn_are_told_apart() {
     assert_ne!(ids[0], ids[1]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_edit_begins_a_branch_whose_calls_are_new() {
-    let Setting { operator: _operator, model, server, client } = setting();
+async fn an_edit_begins_a_branch_whose_calls_are_new(operator: Operator) {
+    let Setting { operator: _operator, model, server, client } = setting(operator);
     let mut device = Device::connect(&server, &client, "laptop").await;
     let mut run = async |turn: &Value| {
         model.answer(calls(&[("workspace_list_files", json!({"path": "."}))]));
@@ -345,10 +342,9 @@ async fn an_edit_begins_a_branch_whose_calls_are_new() {
     assert_eq!(client.get(&format!("/api/tool-calls/{}", first_call.as_str().unwrap())).await.0, 404);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_fails_ends_the_run_with_words() {
-    let Setting { operator: _operator, model, server: _server, client } = setting();
-    model.answer_with(|_, _| Reply::error(400, "the model has no memory left"));
+async fn a_model_that_fails_ends_the_run_with_words(operator: Operator) {
+    let Setting { operator: _operator, model, server: _server, client } = setting(operator);
+    model.answer_with(|_, _| Reply::error(400, "the model has no\0 memory left"));
     let turn = client.prepare(json!({"input": "Hello"})).await;
     let events = client.run(&turn).await.rest().await;
     let last = events.last().unwrap();
@@ -360,7 +356,7 @@ async fn a_model_that_fails_ends_the_run_with_words() {
 
 #[tokio::test]
 async fn requests_that_make_no_sense_are_told_what_is_wrong() {
-    let Setting { operator: _operator, model: _model, server: _server, client } = setting();
+    let Setting { operator: _operator, model: _model, server: _server, client } = setting(Operator::new());
     for (path, body, status) in [
         ("/api/turns", json!({}), 422),
         ("/api/turns", json!({"input": "  "}), 400),
@@ -375,4 +371,122 @@ async fn requests_that_make_no_sense_are_told_what_is_wrong() {
         assert_eq!(found, status, "{path} {body}: {answer}");
         assert!(answer["error"]["message"].as_str().is_some_and(|words| words.len() > 10), "{answer}");
     }
+}
+
+/// The person presses Stop, or closes the window, in the very moment in which the answer is begun.
+async fn a_client_that_leaves_while_its_run_begins_leaves_nothing_under_way(operator: Operator) {
+    let Setting { operator: _operator, model, server, client } = setting(operator);
+    model.answer_with(|_, _| Reply::pieces([Piece::Hang]));
+    let mut threads = Vec::new();
+    for attempt in 0..24_u64 {
+        let turn = client.prepare(json!({"input": "Hello"})).await;
+        let body = json!({"threadId": turn["thread_id"], "runId": turn["run_id"]}).to_string();
+        let request = client.raw("POST", "/api/agent", &body);
+        let mut stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        // A little later each time: before, while and after the ledger writes it down.
+        tokio::time::sleep(Duration::from_micros(500 * attempt)).await;
+        drop(stream);
+        threads.push(format!("/api/threads/{}", turn["thread_id"].as_str().unwrap()));
+    }
+    for thread in threads {
+        client.get_in(&thread, |view| view["turns"][0]["status"] != "running").await;
+        assert_eq!(client.delete(&thread).await.0, 204);
+    }
+}
+
+async fn two_answers_in_one_conversation_do_not_run_into_each_other(operator: Operator) {
+    let Setting { operator: _operator, model, server: _server, client } = setting(operator);
+    let gate = Gate::new();
+    model.answer(Reply::pieces([
+        Piece::line(text_line("First")),
+        Piece::Gate(gate.clone()),
+        Piece::line(done_line("stop")),
+    ]));
+    model.answer(says("Second"));
+    let first = client.prepare(json!({"input": "One"})).await;
+    let mut events = client.run(&first).await;
+    events.until("TEXT_MESSAGE_CONTENT").await;
+    let second = client.prepare(json!({"input": "Two", "thread_id": first["thread_id"]})).await;
+    let input = json!({"threadId": second["thread_id"], "runId": second["run_id"]});
+    let (status, problem) = client.post("/api/agent", input).await;
+    assert_eq!((status, &problem["error"]["code"]), (409, &json!("CONFLICT")), "{problem}");
+    gate.open();
+    events.rest().await;
+    assert_eq!(client.run(&second).await.rest().await.last().unwrap()["type"], "RUN_FINISHED");
+}
+
+async fn a_revoked_token_ends_its_users_answers(operator: Operator) {
+    let Setting { operator, model, server, client } = setting(operator);
+    let other = server.client(&operator.token("bob"));
+    let mut streams = Vec::new();
+    for client in [&client, &other] {
+        model.answer(Reply::pieces([Piece::line(text_line("Once upon a time")), Piece::Hang]));
+        let turn = client.prepare(json!({"input": "Tell"})).await;
+        let mut events = client.run(&turn).await;
+        events.until("TEXT_MESSAGE_CONTENT").await;
+        streams.push((turn, events));
+    }
+    let (bobs, bobs_events) = streams.pop().unwrap();
+    let (anns, events) = streams.pop().unwrap();
+    operator.revoke("ann");
+    let last = events.rest().await.pop().unwrap();
+    assert_eq!((&last["type"], &last["outcome"]["type"]), (&json!("RUN_FINISHED"), &json!("cancelled")), "{last}");
+    // Another user's goes on. A new token of the same name finds how it ended.
+    let bobs = format!("/api/threads/{}", bobs["thread_id"].as_str().unwrap());
+    assert_eq!(other.get(&bobs).await.1["turns"][0]["status"], "running");
+    drop(bobs_events);
+    let again = server.client(&operator.token("ann"));
+    let anns = format!("/api/threads/{}", anns["thread_id"].as_str().unwrap());
+    assert_eq!(again.get(&anns).await.1["turns"][0]["status"], "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_holds_nothing_up_when_the_server_goes_down() {
+    let operator = Operator::new();
+    let token = operator.token("ann");
+    let model = OllamaServer::start();
+    let options = ["--provider", "ollama", "--base-url", &model.url(), "--model", "qwen3:8b"];
+    let server = operator.serve(&options);
+    let client = server.client(&token);
+    // Much more than fits into all that lies between.
+    let words = text_line(&"word ".repeat(2_000));
+    model.answer(Reply::pieces((0..4_000).map(|_| Piece::line(words.clone())).chain([Piece::Hang])));
+    let turn = client.prepare(json!({"input": "Tell"})).await;
+    let mut events = client.run(&turn).await;
+    events.until("TEXT_MESSAGE_CONTENT").await;
+    let ended = tokio::task::spawn_blocking(move || server.terminate());
+    assert!(ended.await.unwrap().success());
+    drop(events);
+    let server = operator.serve(&[]);
+    let thread = format!("/api/threads/{}", turn["thread_id"].as_str().unwrap());
+    let view = server.client(&token).get(&thread).await.1;
+    assert_eq!(view["turns"][0]["status"], "cancelled", "not interrupted: it was told to stop, and did");
+}
+
+#[tokio::test]
+async fn a_server_without_a_model_says_so() {
+    let operator = Operator::new();
+    let token = operator.token("ann");
+    let server = operator.serve(&[]);
+    let client = server.client(&token);
+    let turn = client.prepare(json!({"input": "Hello"})).await;
+    let input = json!({"threadId": turn["thread_id"], "runId": turn["run_id"]});
+    let (status, answer) = client.post("/api/agent", input).await;
+    assert_eq!((status, &answer["error"]["code"]), (503, &json!("NO_MODEL")), "{answer}");
+    // Nothing was begun: with a model it is answered.
+    let thread = client.get(&format!("/api/threads/{}", turn["thread_id"].as_str().unwrap())).await.1;
+    assert_eq!(thread["turns"][0]["status"], "prepared");
+}
+
+on_both! {
+    the_agent_lists_and_reads_on_the_persons_computer_and_answers,
+    closing_the_stream_stops_the_turn_and_takes_the_call_back,
+    a_thread_that_is_deleted_has_its_run_stopped_and_its_call_taken_back,
+    ids_that_a_model_repeats_every_turn_are_told_apart,
+    an_edit_begins_a_branch_whose_calls_are_new,
+    a_model_that_fails_ends_the_run_with_words,
+    a_client_that_leaves_while_its_run_begins_leaves_nothing_under_way,
+    two_answers_in_one_conversation_do_not_run_into_each_other,
+    a_revoked_token_ends_its_users_answers,
 }

@@ -179,3 +179,14 @@ fn addresses_that_lead_nowhere_are_said_at_once() {
         assert!(!said.contains("panicked"), "{said}");
     }
 }
+
+/// Each would refuse the tickets of the others.
+#[test]
+fn several_processes_without_one_secret_are_refused_at_once() {
+    let operator = Operator::new();
+    let words = operator.refused(&["serve", "--bus", "nats://127.0.0.1:1", "--secret-env", "NOD_TEST_NO_SECRET"]);
+    assert!(words.contains("NOD_TEST_NO_SECRET") && words.contains("one secret"), "{words}");
+    // With one, it is the bus that is missing.
+    let words = operator.refused(&["serve", "--bus", "nats://127.0.0.1:1"]);
+    assert!(words.contains("the bus does not answer"), "{words}");
+}

@@ -7,7 +7,7 @@ use crate::ir::UnixMs;
 use crate::link::thread::{CallView, ExecutionView};
 use crate::link::wire::CallError;
 
-use super::super::{Ended, Known, LedgerError, broken, call_status, from_json};
+use super::super::{Beat, Dispatch, Ended, Known, LedgerError, broken, call_status, from_json};
 use super::{at, at_if_any};
 
 fn number(row: &Row, column: &str) -> Result<u32, LedgerError> {
@@ -74,34 +74,72 @@ pub(super) async fn known(transaction: &Transaction<'_>, user: &str, tool_call_i
 
 /// Dispatches whose process is gone become `unknown`, and so do calls of which none is left; runs under way `interrupted`.
 /// Gives how many calls.
-pub(super) async fn bury(transaction: &Transaction<'_>, now: UnixMs, dead_before: UnixMs) -> Result<u64, LedgerError> {
-    const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= $2)";
-    let calls = transaction
-        .execute(
+pub(super) async fn bury(transaction: &Transaction<'_>, now: UnixMs) -> Result<u64, LedgerError> {
+    const DEAD: &str = "replica NOT IN (SELECT id FROM replica)";
+    // The calls' rows first, as everywhere, and in one order: a result that comes now waits, or is waited for.
+    let held = transaction
+        .query(
             &format!(
+                "SELECT owner, id FROM tool_call WHERE (owner, id) IN \
+                 (SELECT owner, call FROM tool_execution WHERE status = 'dispatched' AND {DEAD}) \
+                 ORDER BY owner, id FOR UPDATE"
+            ),
+            &[],
+        )
+        .await?;
+    let mut calls = 0;
+    if !held.is_empty() {
+        let column =
+            |place: usize| held.iter().map(|row| row.try_get::<_, String>(place)).collect::<Result<Vec<_>, _>>();
+        let (owners, ids) = (column(0)?, column(1)?);
+        transaction
+            .execute(
+                &format!(
+                    "UPDATE tool_execution SET status = 'unknown', ended_at = $1 \
+                     WHERE (owner, call) IN (SELECT * FROM unnest($2::text[], $3::text[])) \
+                     AND status = 'dispatched' AND {DEAD}"
+                ),
+                &[&now.0, &owners, &ids],
+            )
+            .await?;
+        calls = transaction
+            .execute(
                 "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
                  error_message = 'The server ended before the result came.', updated_at = $1 \
-                 WHERE status IN ('created', 'dispatched') AND (owner, id) IN \
-                 (SELECT owner, call FROM tool_execution WHERE status = 'dispatched' AND {DEAD}) AND NOT EXISTS \
-                 (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id \
-                 AND sent.status = 'dispatched' AND sent.replica IN (SELECT id FROM replica WHERE seen_at >= $2))"
-            ),
-            &[&now.0, &dead_before.0],
-        )
-        .await?;
-    transaction
-        .execute(
-            &format!(
-                "UPDATE tool_execution SET status = 'unknown', ended_at = $1 WHERE status = 'dispatched' AND {DEAD}"
-            ),
-            &[&now.0, &dead_before.0],
-        )
-        .await?;
+                 WHERE (owner, id) IN (SELECT * FROM unnest($2::text[], $3::text[])) \
+                 AND status IN ('created', 'dispatched') AND NOT EXISTS (SELECT 1 FROM tool_execution AS sent \
+                 WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id AND sent.status = 'dispatched')",
+                &[&now.0, &owners, &ids],
+            )
+            .await?;
+    }
     transaction
         .execute(
             &format!("UPDATE run SET status = 'interrupted', ended_at = $1 WHERE status = 'running' AND {DEAD}"),
-            &[&now.0, &dead_before.0],
+            &[&now.0],
         )
         .await?;
     Ok(calls)
+}
+
+/// What a process learns when it says that it lives.
+pub(super) async fn beat(transaction: &Transaction<'_>, replica: &str, buried: u64) -> Result<Beat, LedgerError> {
+    let others = transaction.query("SELECT id, seen_at FROM replica WHERE id <> $1", &[&replica]).await?;
+    let runs =
+        transaction.query("SELECT owner, id FROM run WHERE replica = $1 AND status = 'running'", &[&replica]).await?;
+    let dispatches = transaction
+        .query("SELECT owner, call, id FROM tool_execution WHERE replica = $1 AND status = 'dispatched'", &[&replica])
+        .await?;
+    let dispatch = |row: &Row| {
+        Ok(Dispatch { user: row.try_get(0)?, tool_call_id: row.try_get(1)?, execution_id: row.try_get(2)? })
+    };
+    Ok(Beat {
+        buried,
+        others: others
+            .iter()
+            .map(|row| Ok((row.try_get(0)?, at(row, "seen_at")?)))
+            .collect::<Result<_, LedgerError>>()?,
+        runs: runs.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, LedgerError>>()?,
+        dispatches: dispatches.iter().map(dispatch).collect::<Result<_, LedgerError>>()?,
+    })
 }

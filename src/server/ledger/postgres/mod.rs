@@ -5,9 +5,11 @@ mod call;
 mod thread;
 mod tls;
 
+use std::collections::HashSet;
 use std::str::FromStr as _;
+use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls, Row};
 
@@ -15,15 +17,21 @@ use crate::ir::{Message, UnixMs};
 use crate::link::thread::{CallStatus, CallView, Prepared, ThreadRow, ThreadView, TurnView};
 
 use super::{
-    Answer, Begun, Deletion, Ended, FINAL, GivenUp, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded,
-    RunEnd, RunStart, SCHEMA, TokenRow, broken, call_status, from_json, judge, run_status, steps_from, thread_of_call,
-    to_json, with_new_ids,
+    Answer, Beat, Begun, Deletion, Ended, FINAL, GivenUp, Ledger, LedgerError, NewAttempt, NewResult, NewTurn,
+    Recorded, RunEnd, RunStart, SCHEMA, TokenRow, broken, call_status, from_json, judge, kept_text, run_status,
+    steps_from, thread_of_call, to_json, with_new_ids,
 };
-use call::{bury, call_view, known};
-use thread::{append, delete, hold, messages, thread_of, thread_row, touch};
+use call::{beat, bury, call_view, known};
+use thread::{append, delete, hold, is_answered, messages, thread_of, thread_row, touch};
 
 /// Connections that one process holds at most.
 const POOL_CONNECTIONS: usize = 16;
+/// How long a connection is waited for: one of the pool, or a new one.
+const CONNECT_WAIT: Duration = Duration::from_secs(5);
+/// The database gives a statement up after this, in milliseconds: it waits for a lock, or has too much to do.
+const STATEMENT_MS: u32 = 8_000;
+/// A change or a question that takes longer has failed: the database is there no more, and may not even say so.
+const LONGEST: Duration = Duration::from_secs(10);
 /// Held while the tables are made: "nod" in hexadecimal.
 const MIGRATION_LOCK: i64 = 0x6E_6F64;
 
@@ -35,7 +43,8 @@ pub(super) struct PostgresLedger {
 impl PostgresLedger {
     /// Connects, and makes the tables if they are not there.
     pub(super) async fn open(address: &str) -> Result<Self, LedgerError> {
-        let config = Config::from_str(address)?;
+        let mut config = Config::from_str(address)?;
+        config.connect_timeout(CONNECT_WAIT).tcp_user_timeout(LONGEST);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         // Encrypted where the address says `sslmode=require`, and then to whom the certificate names alone.
         let manager = if config.get_ssl_mode() == SslMode::Require {
@@ -43,7 +52,20 @@ impl PostgresLedger {
         } else {
             Manager::from_config(config, NoTls, recycling)
         };
-        let pool = Pool::builder(manager).max_size(POOL_CONNECTIONS).build().map_err(broken)?;
+        let limit = Hook::async_fn(|client: &mut deadpool_postgres::ClientWrapper, _| {
+            Box::pin(async move {
+                let limited = client.batch_execute(&format!("SET statement_timeout = {STATEMENT_MS}")).await;
+                limited.map_err(HookError::Backend)
+            })
+        });
+        let waits = Timeouts { wait: Some(CONNECT_WAIT), create: Some(LONGEST), recycle: Some(CONNECT_WAIT) };
+        let pool = Pool::builder(manager)
+            .max_size(POOL_CONNECTIONS)
+            .runtime(Runtime::Tokio1)
+            .timeouts(waits)
+            .post_create(limit)
+            .build()
+            .map_err(broken)?;
         let ledger = Self { pool };
         ledger.migrate().await?;
         Ok(ledger)
@@ -52,6 +74,8 @@ impl PostgresLedger {
     async fn migrate(&self) -> Result<(), LedgerError> {
         let mut connection = self.connection().await?;
         let transaction = connection.transaction().await?;
+        // It takes as long as it takes.
+        transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
         transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
         transaction.batch_execute("CREATE TABLE IF NOT EXISTS nod_format (format BIGINT NOT NULL)").await?;
         let found: Option<i64> =
@@ -73,6 +97,14 @@ impl PostgresLedger {
     }
 }
 
+/// What the database has to do within the time that there is. What was given up may have been kept all the same.
+fn within<'a, T>(work: impl Future<Output = Result<T, LedgerError>> + Send + 'a) -> Answer<'a, T> {
+    Box::pin(async move {
+        let slow = || LedgerError::Database { detail: format!("no answer within {} s", LONGEST.as_secs()) };
+        tokio::time::timeout(LONGEST, work).await.unwrap_or_else(|_elapsed| Err(slow()))
+    })
+}
+
 impl From<tokio_postgres::Error> for LedgerError {
     fn from(error: tokio_postgres::Error) -> Self {
         broken(error)
@@ -89,7 +121,7 @@ fn at_if_any(row: &Row, column: &str) -> Result<Option<UnixMs>, LedgerError> {
 
 impl Ledger for PostgresLedger {
     fn add_token<'a>(&'a self, name: &'a str, hash: &'a str, now: UnixMs) -> Answer<'a, ()> {
-        Box::pin(async move {
+        within(async move {
             let added = self
                 .connection()
                 .await?
@@ -103,7 +135,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn tokens(&self) -> Answer<'_, Vec<TokenRow>> {
-        Box::pin(async move {
+        within(async move {
             let rows = self
                 .connection()
                 .await?
@@ -122,7 +154,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn revoke_token<'a>(&'a self, name: &'a str, now: UnixMs) -> Answer<'a, bool> {
-        Box::pin(async move {
+        within(async move {
             let revoked = self
                 .connection()
                 .await?
@@ -136,7 +168,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn user_of_token<'a>(&'a self, hash: &'a str) -> Answer<'a, Option<String>> {
-        Box::pin(async move {
+        within(async move {
             let row = self
                 .connection()
                 .await?
@@ -146,18 +178,21 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn revoked_since(&self, since: UnixMs) -> Answer<'_, Vec<(String, UnixMs)>> {
-        Box::pin(async move {
+    fn revoked(&self, mut hashes: Vec<String>) -> Answer<'_, Vec<String>> {
+        within(async move {
             let connection = self.connection().await?;
-            let statement =
-                connection.prepare_cached("SELECT name, revoked_at FROM user_token WHERE revoked_at >= $1").await?;
-            let rows = connection.query(&statement, &[&since.0]).await?;
-            rows.iter().map(|row| Ok((row.try_get(0)?, at(row, "revoked_at")?))).collect()
+            let statement = connection
+                .prepare_cached("SELECT hash FROM user_token WHERE hash = ANY($1) AND revoked_at IS NULL")
+                .await?;
+            let rows = connection.query(&statement, &[&hashes]).await?;
+            let live = rows.iter().map(|row| row.try_get::<_, String>(0)).collect::<Result<HashSet<_>, _>>()?;
+            hashes.retain(|hash| !live.contains(hash));
+            Ok(hashes)
         })
     }
 
     fn use_ticket<'a>(&'a self, jti: &'a str, expires_at: UnixMs, now: UnixMs) -> Answer<'a, Option<i64>> {
-        Box::pin(async move {
+        within(async move {
             let connection = self.connection().await?;
             connection.execute("DELETE FROM used_ticket WHERE expires_at < $1", &[&now.0]).await?;
             // The moment, unless another's was not before it: the order goes on when all that were used are forgotten.
@@ -174,7 +209,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn prepare_turn(&self, turn: NewTurn) -> Answer<'_, Prepared> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let thread_id = thread_of(&transaction, &turn).await?;
@@ -203,7 +238,7 @@ impl Ledger for PostgresLedger {
         replica: &'a str,
         now: UnixMs,
     ) -> Answer<'a, Option<RunStart>> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let found =
@@ -219,6 +254,9 @@ impl Ledger for PostgresLedger {
                 )
                 .await?;
             let Some(row) = found else { return Ok(None) };
+            if is_answered(&transaction, user, &thread_id, run).await? {
+                return Err(LedgerError::UnderWay);
+            }
             touch(&transaction, user, &thread_id, now).await?;
             let history =
                 messages(&transaction, user, &thread_id).await?.into_iter().map(|(_, message)| message).collect();
@@ -230,7 +268,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn append_message<'a>(&'a self, user: &'a str, ids: &'a Prepared, message: Message) -> Answer<'a, Message> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             hold(&transaction, user, &ids.thread_id).await?;
@@ -246,14 +284,14 @@ impl Ledger for PostgresLedger {
     }
 
     fn end_run<'a>(&'a self, user: &'a str, run: &'a str, end: RunEnd, now: UnixMs) -> Answer<'a, ()> {
-        Box::pin(async move {
+        within(async move {
             let usage = end.usage.as_ref().map(to_json).transpose()?;
             self.connection()
                 .await?
                 .execute(
                     "UPDATE run SET status = $3, error = $4, usage = $5, ended_at = $6 \
-                     WHERE owner = $1 AND id = $2 AND status = 'running'",
-                    &[&user, &run, &end.status.as_str(), &end.error, &usage, &now.0],
+                     WHERE owner = $1 AND id = $2 AND status IN ('running', 'interrupted')",
+                    &[&user, &run, &end.status.as_str(), &end.error.as_deref().map(kept_text), &usage, &now.0],
                 )
                 .await?;
             Ok(())
@@ -261,7 +299,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn threads<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<ThreadRow>> {
-        Box::pin(async move {
+        within(async move {
             let rows = self
                 .connection()
                 .await?
@@ -272,7 +310,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Option<ThreadView>> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let found =
@@ -311,7 +349,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn delete_thread<'a>(&'a self, user: &'a str, thread: &'a str) -> Answer<'a, Deletion> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let deletion = delete(&transaction, user, thread).await?;
@@ -321,7 +359,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn begin_attempt(&self, new: NewAttempt) -> Answer<'_, Begun> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let statement = transaction
@@ -386,7 +424,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn record_result(&self, result: NewResult) -> Answer<'_, Recorded> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let statement = transaction
@@ -459,7 +497,7 @@ impl Ledger for PostgresLedger {
         code: &'a str,
         now: UnixMs,
     ) -> Answer<'a, GivenUp> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             // The call's row first, as everywhere: two that work on one call wait for each other in the same order.
@@ -493,7 +531,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<CallView>> {
-        Box::pin(async move {
+        within(async move {
             let mut connection = self.connection().await?;
             let transaction = connection.transaction().await?;
             let found = transaction
@@ -507,7 +545,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn device_of_call<'a>(&'a self, user: &'a str, tool_call_id: &'a str) -> Answer<'a, Option<String>> {
-        Box::pin(async move {
+        within(async move {
             let row = self
                 .connection()
                 .await?
@@ -518,7 +556,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn succeed<'a>(&'a self, place: &'a str) -> Answer<'a, ()> {
-        Box::pin(async move {
+        within(async move {
             let connection = self.connection().await?;
             connection
                 .execute("DELETE FROM replica WHERE substr(id, 1, length($1::text)) = $1::text", &[&place])
@@ -527,8 +565,8 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, dead_before: UnixMs) -> Answer<'a, u64> {
-        Box::pin(async move {
+    fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, gone: Vec<String>) -> Answer<'a, Beat> {
+        within(async move {
             let mut connection = self.connection().await?;
             connection
                 .execute(
@@ -537,11 +575,12 @@ impl Ledger for PostgresLedger {
                     &[&replica, &now.0],
                 )
                 .await?;
+            connection.execute("DELETE FROM replica WHERE id = ANY($1)", &[&gone]).await?;
             let transaction = connection.transaction().await?;
-            let calls = bury(&transaction, now, dead_before).await?;
-            transaction.execute("DELETE FROM replica WHERE seen_at < $1", &[&dead_before.0]).await?;
+            let buried = bury(&transaction, now).await?;
+            let beat = beat(&transaction, replica, buried).await?;
             transaction.commit().await?;
-            Ok(calls)
+            Ok(beat)
         })
     }
 }

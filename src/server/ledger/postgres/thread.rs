@@ -150,6 +150,22 @@ async fn copy_before(
     Ok(())
 }
 
+/// Whether another run of a thread, whose row is held, is under way.
+pub(super) async fn is_answered(
+    transaction: &Transaction<'_>,
+    user: &str,
+    thread: &str,
+    run: &str,
+) -> Result<bool, LedgerError> {
+    let found = transaction
+        .query_opt(
+            "SELECT 1 FROM run WHERE owner = $1 AND thread = $2 AND id <> $3 AND status = 'running' LIMIT 1",
+            &[&user, &thread, &run],
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
 /// Something is said in a thread.
 pub(super) async fn touch(
     transaction: &Transaction<'_>,

@@ -9,8 +9,8 @@ use crate::link::thread::{CallStatus, CallView, ExecutionView};
 use crate::link::wire::CallError;
 
 use super::super::{
-    Begun, Ended, FINAL, GivenUp, Known, LedgerError, NewAttempt, NewResult, Recorded, call_status, from_json, judge,
-    thread_of_call, to_json,
+    Beat, Begun, Dispatch, Ended, FINAL, GivenUp, Known, LedgerError, NewAttempt, NewResult, Recorded, call_status,
+    from_json, judge, thread_of_call, to_json,
 };
 use super::{at, at_if_any};
 
@@ -195,8 +195,8 @@ pub(super) fn give_up(
 
 /// Dispatches whose process is gone become `unknown`, and so do calls of which none is left; runs under way `interrupted`.
 /// Gives how many calls.
-pub(super) fn bury(connection: &Connection, now: UnixMs, dead_before: UnixMs) -> Result<u64, LedgerError> {
-    const DEAD: &str = "replica NOT IN (SELECT id FROM replica WHERE seen_at >= ?2)";
+pub(super) fn bury(connection: &Connection, now: UnixMs) -> Result<u64, LedgerError> {
+    const DEAD: &str = "replica NOT IN (SELECT id FROM replica)";
     let calls = connection
         .prepare_cached(&format!(
             "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
@@ -204,19 +204,37 @@ pub(super) fn bury(connection: &Connection, now: UnixMs, dead_before: UnixMs) ->
              WHERE status IN ('created', 'dispatched') AND (owner, id) IN \
              (SELECT owner, call FROM tool_execution WHERE status = 'dispatched' AND {DEAD}) AND NOT EXISTS \
              (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id \
-             AND sent.status = 'dispatched' AND sent.replica IN (SELECT id FROM replica WHERE seen_at >= ?2))"
+             AND sent.status = 'dispatched' AND sent.replica IN (SELECT id FROM replica))"
         ))?
-        .execute([now.0, dead_before.0])?;
+        .execute([now.0])?;
     connection
         .prepare_cached(&format!(
             "UPDATE tool_execution SET status = 'unknown', ended_at = ?1 WHERE status = 'dispatched' AND {DEAD}"
         ))?
-        .execute([now.0, dead_before.0])?;
+        .execute([now.0])?;
     connection
         .prepare_cached(&format!(
             "UPDATE run SET status = 'interrupted', ended_at = ?1 WHERE status = 'running' AND {DEAD}"
         ))?
-        .execute([now.0, dead_before.0])?;
-    connection.prepare_cached("DELETE FROM replica WHERE seen_at < ?1")?.execute([dead_before.0])?;
+        .execute([now.0])?;
     Ok(u64::try_from(calls).unwrap_or(u64::MAX))
+}
+
+/// What a process learns when it says that it lives.
+pub(super) fn beat(connection: &Connection, replica: &str, buried: u64) -> Result<Beat, LedgerError> {
+    let others = connection
+        .prepare_cached("SELECT id, seen_at FROM replica WHERE id <> ?1")?
+        .query_map([replica], |row| Ok((row.get(0)?, at(row, "seen_at")?)))?
+        .collect::<Result<_, _>>()?;
+    let runs = connection
+        .prepare_cached("SELECT owner, id FROM run WHERE replica = ?1 AND status = 'running'")?
+        .query_map([replica], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let dispatches = connection
+        .prepare_cached("SELECT owner, call, id FROM tool_execution WHERE replica = ?1 AND status = 'dispatched'")?
+        .query_map([replica], |row| {
+            Ok(Dispatch { user: row.get(0)?, tool_call_id: row.get(1)?, execution_id: row.get(2)? })
+        })?
+        .collect::<Result<_, _>>()?;
+    Ok(Beat { buried, others, runs, dispatches })
 }

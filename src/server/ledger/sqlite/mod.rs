@@ -19,11 +19,11 @@ use crate::ir::{Message, UnixMs};
 use crate::link::thread::{CallStatus, CallView, Prepared, ThreadRow, ThreadView, TurnView};
 
 use super::{
-    Answer, Begun, Deletion, GivenUp, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunEnd, RunStart,
-    SCHEMA, TokenRow, broken, from_json, run_status, steps_from, to_json, with_new_ids,
+    Answer, Beat, Begun, Deletion, GivenUp, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunEnd,
+    RunStart, SCHEMA, TokenRow, broken, from_json, kept_text, run_status, steps_from, to_json, with_new_ids,
 };
-use call::{attempt, bury, call_view, give_up, record};
-use thread::{append, delete, messages, prepare, thread_row, touch};
+use call::{attempt, beat, bury, call_view, give_up, record};
+use thread::{append, delete, is_answered, messages, prepare, thread_row, touch};
 
 /// Jobs that may wait in front of a thread.
 const QUEUE_JOBS: usize = 1024;
@@ -308,12 +308,17 @@ impl Ledger for SqliteLedger {
         })
     }
 
-    fn revoked_since(&self, since: UnixMs) -> Answer<'_, Vec<(String, UnixMs)>> {
+    fn revoked(&self, hashes: Vec<String>) -> Answer<'_, Vec<String>> {
         self.read(move |connection| {
-            Ok(connection
-                .prepare_cached("SELECT name, revoked_at FROM user_token WHERE revoked_at >= ?1")?
-                .query_map([since.0], |row| Ok((row.get(0)?, at(row, "revoked_at")?)))?
-                .collect::<Result<_, _>>()?)
+            let mut live =
+                connection.prepare_cached("SELECT 1 FROM user_token WHERE hash = ?1 AND revoked_at IS NULL")?;
+            let mut revoked = Vec::new();
+            for hash in hashes {
+                if !live.exists([&hash])? {
+                    revoked.push(hash);
+                }
+            }
+            Ok(revoked)
         })
     }
 
@@ -356,6 +361,9 @@ impl Ledger for SqliteLedger {
                 })
                 .optional()?;
             let Some((turn_id, thread_id, device_id)) = found else { return Ok(None) };
+            if is_answered(connection, &user, &thread_id, &run)? {
+                return Err(LedgerError::UnderWay);
+            }
             touch(connection, &user, &thread_id, now)?;
             let history = messages(connection, &user, &thread_id)?.into_iter().map(|(_, message)| message).collect();
             Ok(Some(RunStart { ids: Prepared { thread_id, turn_id, run_id: run }, device_id, history }))
@@ -379,13 +387,13 @@ impl Ledger for SqliteLedger {
             connection
                 .prepare_cached(
                     "UPDATE run SET status = ?3, error = ?4, usage = ?5, ended_at = ?6 \
-                     WHERE owner = ?1 AND id = ?2 AND status = 'running'",
+                     WHERE owner = ?1 AND id = ?2 AND status IN ('running', 'interrupted')",
                 )?
                 .execute(params![
                     user,
                     run,
                     end.status.as_str(),
-                    end.error,
+                    end.error.as_deref().map(kept_text),
                     end.usage.as_ref().map(to_json).transpose()?,
                     now.0
                 ])?;
@@ -493,7 +501,7 @@ impl Ledger for SqliteLedger {
         })
     }
 
-    fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, dead_before: UnixMs) -> Answer<'a, u64> {
+    fn keep_alive<'a>(&'a self, replica: &'a str, now: UnixMs, gone: Vec<String>) -> Answer<'a, Beat> {
         let replica = replica.to_owned();
         self.run(move |connection| {
             connection
@@ -502,7 +510,11 @@ impl Ledger for SqliteLedger {
                      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
                 )?
                 .execute(params![replica, now.0])?;
-            bury(connection, now, dead_before)
+            for gone in gone {
+                connection.prepare_cached("DELETE FROM replica WHERE id = ?1")?.execute([gone])?;
+            }
+            let buried = bury(connection, now)?;
+            beat(connection, &replica, buried)
         })
     }
 }
@@ -596,7 +608,7 @@ mod tests {
         assert_eq!((thread.thread.title.as_str(), thread.turns[0].messages.len()), ("Hello", 1));
         assert_eq!((thread.tool_calls[0].executions.len(), ledger.thread("bob", "t").await.unwrap()), (1, None));
         // The process that waited is gone: its dispatch goes by what was its call's.
-        assert_eq!(ledger.keep_alive("q", UnixMs(5), UnixMs(5)).await.unwrap(), 1);
+        assert_eq!(ledger.keep_alive("q", UnixMs(5), Vec::new()).await.unwrap().buried, 1);
         assert_eq!(ledger.call("ann", "t:call_1").await.unwrap().unwrap().status, CallStatus::Unknown);
         assert_eq!(ledger.delete_thread("bob", "t").await.unwrap(), Deletion::NotFound);
         assert_eq!(ledger.delete_thread("ann", "t").await.unwrap(), Deletion::Done);
@@ -623,7 +635,8 @@ mod tests {
         for replica in ["dead", "alive"] {
             ledger.begin_attempt(attempt(replica)).await.unwrap();
         }
-        assert_eq!(ledger.keep_alive("alive", UnixMs(9), UnixMs(5)).await.unwrap(), 0, "somebody waits for it");
+        let beat = ledger.keep_alive("alive", UnixMs(9), Vec::new()).await.unwrap();
+        assert_eq!((beat.buried, beat.dispatches.len()), (0, 1), "somebody waits for it");
         let call = ledger.call("ann", "t:c").await.unwrap().unwrap();
         let statuses: Vec<CallStatus> = call.executions.iter().map(|one| one.status).collect();
         assert_eq!(

@@ -137,6 +137,13 @@ pub(super) fn prepare(connection: &Connection, turn: &NewTurn) -> Result<Prepare
     Ok(Prepared { thread_id: thread_id.to_owned(), turn_id: turn.turn_id.clone(), run_id: turn.run_id.clone() })
 }
 
+/// Whether another run of a thread is under way.
+pub(super) fn is_answered(connection: &Connection, user: &str, thread: &str, run: &str) -> Result<bool, LedgerError> {
+    Ok(connection
+        .prepare_cached("SELECT 1 FROM run WHERE owner = ?1 AND thread = ?2 AND id <> ?3 AND status = 'running'")?
+        .exists([user, thread, run])?)
+}
+
 /// Something is said in a thread.
 pub(super) fn touch(connection: &Connection, user: &str, thread: &str, now: UnixMs) -> Result<(), LedgerError> {
     connection
