@@ -121,6 +121,12 @@ impl Connection {
         &self.rank.connection_id
     }
 
+    /// What other processes are told of it.
+    pub(super) fn registered(&self) -> News {
+        let Device { user, id } = self.device.clone();
+        News::Registered { user, device_id: id, rank: self.rank.clone() }
+    }
+
     /// Queues a message; false when the device does not read, or is gone: its connection is closed then.
     pub(super) fn send(&self, message: FromServer) -> bool {
         let is_queued = self.outbox.try_send(Box::new(message)).is_ok();
@@ -175,8 +181,8 @@ impl Connections {
     }
 
     /// Another process says that a device has connected there: what is older here is closed. News may come late: what is
-    /// newer stays, and is given, for whoever has not heard of it.
-    pub(super) fn registered_elsewhere(&self, device: &Device, rank: &Rank) -> Option<Rank> {
+    /// newer stays, and is told in return to whoever has not heard of it.
+    pub(super) fn registered_elsewhere(&self, device: &Device, rank: &Rank) -> Option<News> {
         let mut table = lock(&self.table);
         if table.by_device.get(device).is_some_and(|current| current.rank < *rank)
             && let Some(older) = table.by_device.remove(device)
@@ -184,7 +190,7 @@ impl Connections {
             older.close(CloseCode::Replaced);
         }
         table.wake_lost(|waiting| waiting.device == *device && waiting.rank < *rank);
-        table.by_device.get(device).map(|newer| newer.rank.clone()).filter(|newer| newer > rank)
+        table.by_device.get(device).filter(|newer| newer.rank > *rank).map(|newer| newer.registered())
     }
 
     /// Another process says that a connection is gone.
@@ -275,12 +281,15 @@ impl Listener for Connections {
         })
     }
 
+    fn retell(&self) -> Vec<News> {
+        let table = lock(&self.table);
+        table.by_device.values().map(|connection| connection.registered()).collect()
+    }
+
     fn hear(&self, news: News) -> Option<News> {
         match news {
             News::Registered { user, device_id, rank } => {
-                let device = Device { user, id: device_id };
-                let newer = self.registered_elsewhere(&device, &rank)?;
-                return Some(News::Registered { user: device.user, device_id: device.id, rank: newer });
+                return self.registered_elsewhere(&Device { user, id: device_id }, &rank);
             }
             News::Lost { connection_id } => self.lost_elsewhere(&connection_id),
             News::Result { user, tool_call_id } => self.resolve(&user, &tool_call_id, None),
@@ -405,6 +414,7 @@ mod tests {
             |place| News::Registered { user: "ann".into(), device_id: "laptop".into(), rank: Rank::test(place) };
         // Whoever holds the older one may not have heard of the newer one: it is told again.
         assert_eq!(connections.hear(registered(2)), Some(registered(3)));
+        assert_eq!(connections.retell(), [registered(3)]);
         assert_eq!((*outlet.closing.borrow(), here.next().now_or_never()), (None, None));
         assert_eq!(connections.hear(registered(4)), None);
         assert_eq!(*outlet.closing.borrow(), Some(CloseCode::Replaced));

@@ -196,7 +196,8 @@ mod tests {
         let dispatch = dispatched(&ledger, "t:c", "second").await;
         let rank = Rank::test(1);
         let device = Device { user: "ann".into(), id: "laptop".into() };
-        let _wait = second.connections.wait(&dispatch.tool_call_id, &dispatch.execution_id, &device, &rank);
+        let connections = Arc::clone(&second.connections);
+        let _wait = connections.wait(&dispatch.tool_call_id, &dispatch.execution_id, &device, &rank);
         let user = crate::server::token::User { name: "ann".into(), token: String::new() };
         let ids = crate::link::thread::Prepared { thread_id: "t".into(), turn_id: "u".into(), run_id: "r".into() };
         let _underway = second.running.begin(&user, &ids, tokio_util::sync::CancellationToken::new());

@@ -99,7 +99,7 @@ async fn log(request: axum::extract::Request, next: axum::middleware::Next) -> R
 }
 
 /// Why a request is not answered as it hoped.
-enum Refused {
+pub(super) enum Refused {
     Unauthorized,
     NotFound,
     Conflict(&'static str),

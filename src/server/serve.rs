@@ -105,14 +105,14 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
     std::io::stdout().flush().map_err(|error| error.to_string())?;
     let router = router(house);
     let served = async {
-        match tls {
-            Some(acceptor) => door::serve(TlsListener::new(tcp, acceptor)?, router, IDLE_WAIT, end.clone()).await,
+        if let Some(acceptor) = tls {
+            door::serve(TlsListener::new(tcp, acceptor)?, router, IDLE_WAIT, end.clone()).await;
+        } else {
             // Frames are small, and somebody waits for each.
-            None => {
-                door::serve(tcp.tap_io(|stream| drop(stream.set_nodelay(true))), router, IDLE_WAIT, end.clone()).await
-            }
+            let tcp = tcp.tap_io(|stream| drop(stream.set_nodelay(true)));
+            door::serve(tcp, router, IDLE_WAIT, end.clone()).await;
         }
-        Ok(())
+        Ok::<(), std::io::Error>(())
     };
     let served = async {
         tokio::select! {

@@ -157,7 +157,10 @@ impl Calls {
                 biased;
                 woken = wait.next() => woken,
                 () = cancel.cancelled() => return call.cancelled().await,
-                () = &mut gone => return call.lost(TakeBack::No).await,
+                woken = &mut gone => {
+                    gone.set(self.gone_elsewhere(&device, &found));
+                    woken
+                }
                 () = &mut timeout => return call.timed_out().await,
             };
             match woken {
@@ -194,24 +197,31 @@ impl Calls {
         }
     }
 
-    /// Returns when the connection that another process held is there no more. One that is here ends in the table.
-    async fn gone_elsewhere(&self, device: &Device, found: &Found) {
+    /// Returns when the connection that another process held is there no more, or when news of it may have been missed. One
+    /// that is here ends in the table.
+    async fn gone_elsewhere(&self, device: &Device, found: &Found) -> Woken {
         if found.here.is_some() {
             return std::future::pending().await;
         }
-        let mut unanswered = 0;
+        let (mut unanswered, mut was_away) = (0, false);
         while unanswered < 2 {
             tokio::time::sleep(ASK_AFTER).await;
             match self.bus.ask(device, Question::Describe).await {
-                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank => unanswered = 0,
-                Ok(Some(Reply::Device { .. } | Reply::Sent | Reply::Gone)) => return,
+                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank && was_away => return Woken::Result(None),
+                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank => {}
+                Ok(Some(Reply::Device { .. } | Reply::Sent | Reply::Gone)) => return Woken::Lost,
                 // Once may be a busy moment.
-                Ok(None) => unanswered += 1,
+                Ok(None) => {
+                    unanswered += 1;
+                    was_away = true;
+                }
                 Err(fault) => {
                     tracing::warn!(error = %fault, "the bus; the time-out ends the call if nothing else does");
+                    was_away = true;
                 }
             }
         }
+        Woken::Lost
     }
 
     async fn dispatch(&self, device: &Device, found: &Found, request: Box<CallRequest>) -> bool {
@@ -283,11 +293,7 @@ impl Calls {
 
     /// A device has connected here.
     pub(super) async fn connected(&self, connection: Arc<Connection>) {
-        let news = News::Registered {
-            user: connection.device.user.clone(),
-            device_id: connection.device.id.clone(),
-            rank: connection.rank.clone(),
-        };
+        let news = connection.registered();
         if self.connections.register(connection) {
             self.tell(news).await;
         }

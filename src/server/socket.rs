@@ -201,7 +201,7 @@ impl Line {
                     recording_bytes = recording_bytes.saturating_sub(bytes);
                     let mut broken = None;
                     let more = || {
-                        let (bytes, told) = recording.next().now_or_never().flatten()?;
+                        let (bytes, told): (usize, Result<_, Over>) = recording.next().now_or_never().flatten()?;
                         recording_bytes = recording_bytes.saturating_sub(bytes);
                         told.map_err(|over| broken = Some(over)).ok()
                     };

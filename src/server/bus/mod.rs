@@ -69,6 +69,9 @@ pub(super) trait Listener: Send + Sync {
     /// Answers; `None` when the device is not connected here.
     fn answer(&self, device: &Device, question: Question) -> Option<Reply>;
 
+    /// What the others should know once the bus is back: what was told meanwhile may not have reached them.
+    fn retell(&self) -> Vec<News>;
+
     /// Takes news in; gives what the others should know in return.
     fn hear(&self, news: News) -> Option<News>;
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::connection::State;
-use async_nats::{Client, Message};
+use async_nats::{Client, ConnectOptions, Event, Message};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Bus, BusError, Device, Listener, News, Question, Reply};
@@ -37,7 +38,16 @@ pub(super) struct NatsBus {
 impl NatsBus {
     #[expect(clippy::disallowed_methods, reason = "the server spawns its own tasks; this one ends with the bus")]
     pub(super) async fn join(address: &str, listener: Arc<dyn Listener>) -> Result<Self, BusError> {
-        let client = async_nats::connect(address).await.map_err(unreachable)?;
+        // Set with every connection that is made; the first has nothing to tell again.
+        let (is_back, mut back) = watch::channel(());
+        let options = ConnectOptions::new().event_callback(move |event| {
+            tracing::info!(%event, "the bus");
+            if event == Event::Connected {
+                is_back.send_replace(());
+            }
+            std::future::ready(())
+        });
+        let client = options.connect(address).await.map_err(unreachable)?;
         let mut questions = client.subscribe(QUESTIONS).await.map_err(unreachable)?;
         let mut news = client.subscribe(NEWS).await.map_err(unreachable)?;
         client.flush().await.map_err(unreachable)?;
@@ -47,6 +57,11 @@ impl NatsBus {
             loop {
                 tokio::select! {
                     Some(message) = questions.next() => answer(&answering, &own, listener.as_ref(), message).await,
+                    Ok(()) = back.changed() => {
+                        for news in listener.retell() {
+                            tell_or_warn(&answering, &own, news).await;
+                        }
+                    }
                     Some(message) = news.next() => hear(&answering, &own, listener.as_ref(), &message).await,
                     else => return,
                 }
@@ -102,9 +117,13 @@ async fn hear(client: &Client, own: &str, listener: &dyn Listener, message: &Mes
             return;
         }
     };
-    if let Some(in_return) = listener.hear(news)
-        && let Err(error) = tell(client, own, in_return).await
-    {
+    if let Some(in_return) = listener.hear(news) {
+        tell_or_warn(client, own, in_return).await;
+    }
+}
+
+async fn tell_or_warn(client: &Client, own: &str, news: News) {
+    if let Err(error) = tell(client, own, news).await {
         tracing::warn!(%error, "news did not go out over the bus");
     }
 }

@@ -245,7 +245,7 @@ async fn a_list_of_tools_is_bounded() {
     let client = server.client(&token);
     let mut device = Device::connect(&server, &client, "laptop").await;
     let tool = tools()[0].clone();
-    device.send(json!({"type": "tool.registry.sync", "tools": vec![tool; 1000]})).await;
+    device.send(json!({"type": "tool.registry.sync", "tools": vec![tool.clone(); 1000]})).await;
     let error = device.next().await;
     assert_eq!((&error["type"], &error["code"]), (&json!("protocol.error"), &json!("TOO_MANY_TOOLS")), "{error}");
     // Few and long ones neither.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-use super::client::Client;
+use super::client::{Client, PATIENCE};
 use super::device::Device;
 use super::operator::{Operator, Server};
 use crate::support::ollama::{Gate, OllamaServer, Piece, Reply, calls_line, done_line, text_line, thinking_line};
@@ -351,7 +351,9 @@ async fn a_model_that_fails_ends_the_run_with_words(operator: Operator) {
     assert_eq!(last["type"], "RUN_ERROR");
     assert!(!last["message"].as_str().unwrap().is_empty() && !last["code"].as_str().unwrap().is_empty(), "{last}");
     let (_, thread) = client.get(&format!("/api/threads/{}", turn["thread_id"].as_str().unwrap())).await;
-    assert_eq!((&thread["turns"][0]["status"], &thread["turns"][0]["error"]), (&json!("failed"), &last["message"]));
+    // A letter that not every database can keep does not keep the run under way.
+    let kept = last["message"].as_str().unwrap().replace('\0', "");
+    assert_eq!((&thread["turns"][0]["status"], &thread["turns"][0]["error"]), (&json!("failed"), &json!(kept)));
 }
 
 #[tokio::test]
@@ -390,8 +392,12 @@ async fn a_client_that_leaves_while_its_run_begins_leaves_nothing_under_way(oper
         threads.push(format!("/api/threads/{}", turn["thread_id"].as_str().unwrap()));
     }
     for thread in threads {
-        client.get_in(&thread, |view| view["turns"][0]["status"] != "running").await;
-        assert_eq!(client.delete(&thread).await.0, 204);
+        let deleted = async {
+            while client.delete(&thread).await.0 != 204 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, deleted).await.expect("nothing of it is under way");
     }
 }
 
