@@ -45,7 +45,15 @@ impl Links {
 
     pub(super) fn change_call(&mut self, url: &str, call: LinkCall) {
         let Some((_, calls)) = self.open.as_mut().filter(|(open, _)| open == url) else { return };
-        if let Some(known) = calls.iter_mut().find(|known| known.tool_call_id == call.tool_call_id) {
+        // A refused one is a row of its own, whatever name the server gave it.
+        let is_known = |known: &&mut LinkCall| {
+            if call.is_recorded {
+                known.is_recorded && known.tool_call_id == call.tool_call_id
+            } else {
+                **known == call
+            }
+        };
+        if let Some(known) = calls.iter_mut().find(is_known) {
             *known = call;
         } else {
             calls.insert(0, call);
@@ -148,6 +156,7 @@ mod tests {
     fn call(id: &str, state: LinkCallState) -> LinkCall {
         LinkCall {
             tool_call_id: id.into(),
+            is_recorded: true,
             tool: "workspace.read_file".into(),
             path: "a.txt".into(),
             state,
@@ -194,6 +203,16 @@ mod tests {
         }
         let expected = vec![call("t:2", LinkCallState::Failed), call("t:1", LinkCallState::Succeeded)];
         assert_eq!(state.links.open, Some(("a".into(), expected)));
+        // Two tries under the name of a call that is over: it stays as it is.
+        let refused =
+            |path: &str| LinkCall { is_recorded: false, path: path.into(), ..call("t:1", LinkCallState::Rejected) };
+        for path in ["x", "y", "y"] {
+            let event = Event::LinkCallChanged { url: "a".into(), call: refused(path) };
+            state.on_event(event, UnixMs(0));
+        }
+        let calls = state.links.open.as_ref().map(|(_, calls)| calls.clone()).unwrap_or_default();
+        let done = [call("t:2", LinkCallState::Failed), call("t:1", LinkCallState::Succeeded)];
+        assert_eq!((&calls[..2], &calls[2..]), (&[refused("y"), refused("x")][..], &done[..]));
         let links = vec![link("b", LinkState::Connected)];
         state.on_event(Event::LinksChanged { device_id: "d".into(), links }, UnixMs(0));
         assert_eq!(state.links.open, None);

@@ -50,6 +50,7 @@ mod start;
 mod transcript;
 mod turn;
 mod undo;
+mod uptime;
 
 pub use archive::Archive;
 pub use audit::AuditFormat;

@@ -7,7 +7,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::agent::PromptLanguage;
-use crate::ir::{Clock, UnixMs};
+use crate::ir::{Clock, UnixMs, UptimeMs};
 use crate::policy::Surroundings;
 use crate::port::{Event, Language, Settings};
 use crate::store::Store;
@@ -22,6 +22,7 @@ use super::link::Board;
 use super::provider::ProviderSource;
 use super::request::KnownModels;
 use super::undo::Undo;
+use super::uptime::Uptime;
 
 /// One engine's parts. Shared by all its tasks.
 pub(super) struct Shared {
@@ -35,6 +36,7 @@ pub(super) struct Shared {
     pub(super) keys: Arc<Keys>,
     pub(super) tools: Vec<Arc<dyn Tool>>,
     pub(super) clock: Clock,
+    pub(super) uptime: Uptime,
     pub(super) helper: PathBuf,
     /// Where it is kept what finishes the look after a command that Nod did not live to see; `None` where nothing is kept.
     pub(super) guard_records: Option<PathBuf>,
@@ -42,6 +44,8 @@ pub(super) struct Shared {
     pub(super) surroundings: Surroundings,
     /// What front ends see of the servers that may call.
     pub(super) links: Board,
+    /// The question of a server that is open: they come one after the other, so that each has its time to itself.
+    pub(super) server_question: tokio::sync::Mutex<()>,
     /// Calls that are examined at once, of all sessions: each opens, parses and compiles what a model sent.
     pub(super) looks: Semaphore,
     /// Reads and searches that run at once, of all sessions. One that was left behind keeps its place until it ends.
@@ -53,6 +57,11 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn now(&self) -> UnixMs {
         (self.clock)()
+    }
+
+    /// For what must end in time, whatever is done to the clock.
+    pub(super) fn uptime(&self) -> UptimeMs {
+        self.uptime.now()
     }
 
     pub(super) fn settings(&self) -> Settings {

@@ -32,6 +32,7 @@ use super::request::KnownModels;
 use super::seal;
 use super::setup;
 use super::shared::{Shared, unique};
+use super::uptime::Uptime;
 
 /// Commands that may wait.
 const COMMANDS: usize = 256;
@@ -233,6 +234,7 @@ impl Engine {
             keys: options.keys,
             tools: options.tools,
             clock: Arc::clone(&options.clock),
+            uptime: Uptime::new(Arc::clone(&options.clock)),
             confiner: Confiner::new(options.helper.clone(), options.bubblewraps),
             helper: options.helper,
             guard_records: guard_records.clone(),
@@ -242,6 +244,7 @@ impl Engine {
                 platform: Platform::current(),
             },
             links: Board::default(),
+            server_question: tokio::sync::Mutex::default(),
             looks: Semaphore::new(MOST_LOOKS),
             reads: Arc::new(Semaphore::new(MOST_READS)),
             errands: TaskTracker::new(),

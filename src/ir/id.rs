@@ -73,5 +73,22 @@ impl UnixMs {
     }
 }
 
+/// Milliseconds since this process began, by a count that nobody can set. Time that the computer slept counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct UptimeMs(pub u64);
+
+impl UptimeMs {
+    /// Milliseconds from `earlier` to this moment; 0 when that is still to come.
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// So many milliseconds later.
+    #[must_use]
+    pub fn after(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+}
+
 /// Where rooms that may not read a clock get the time from.
 pub type Clock = std::sync::Arc<dyn Fn() -> UnixMs + Send + Sync>;

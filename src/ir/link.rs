@@ -125,8 +125,6 @@ pub struct LinkView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkCallState {
-    /// Being examined.
-    Checking,
     /// Taken in: waiting for the person, or running.
     Running,
     /// It ran.
@@ -139,7 +137,7 @@ pub enum LinkCallState {
     Cancelled,
     /// It took too long.
     TimedOut,
-    /// Nod ended while it was taken in: it may have run.
+    /// It may have run: Nod ended while it was taken in, or it did not stop when it was told to.
     Unknown,
 }
 
@@ -147,7 +145,7 @@ impl LinkCallState {
     /// Whether nothing more will happen to it.
     pub fn is_over(self) -> bool {
         match self {
-            Self::Checking | Self::Running => false,
+            Self::Running => false,
             Self::Succeeded | Self::Failed | Self::Rejected | Self::Cancelled | Self::TimedOut | Self::Unknown => true,
         }
     }
@@ -155,7 +153,6 @@ impl LinkCallState {
     /// The text that names it.
     pub const fn text_key(self) -> &'static str {
         match self {
-            Self::Checking => "link-call-checking",
             Self::Running => "link-call-running",
             Self::Succeeded => "link-call-succeeded",
             Self::Failed => "link-call-failed",
@@ -173,6 +170,9 @@ impl LinkCallState {
 pub struct LinkCall {
     /// The server's name for it.
     pub tool_call_id: String,
+    /// Whether it has its place in the record, under that name. Of those that were refused before, any number may have one
+    /// name.
+    pub is_recorded: bool,
     /// The tool.
     pub tool: String,
     /// What it is about, as the server gave it.
@@ -182,7 +182,7 @@ pub struct LinkCall {
     /// The stable code, where it was refused or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// How large the result is that left, in bytes.
+    /// How large the result is, in bytes; 0 as long as it has not left.
     pub sent_bytes: u64,
     /// When it came.
     pub at: UnixMs,
@@ -223,6 +223,13 @@ pub struct LinkRecord {
     pub end: Option<LinkEnd>,
 }
 
+impl LinkRecord {
+    /// Whether a call of this name is the same one: the same tool with the same arguments.
+    pub fn is_same(&self, tool: &str, arguments_hash: &str) -> bool {
+        self.tool == tool && self.arguments_hash == arguments_hash
+    }
+}
+
 /// What becomes of a call whose place in the record is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
@@ -232,7 +239,7 @@ pub enum Admission {
     Running,
     /// It is over: what was kept is to be sent.
     Finished,
-    /// The same name with other arguments.
+    /// The same name with another tool or other arguments.
     Conflict,
     /// Too many results wait for the server.
     Full,
@@ -242,9 +249,9 @@ pub enum Admission {
 pub const MOST_OWED: u64 = 256;
 
 /// Decides over a place in the record. `known` is what stands there; `owed` is how many results wait for the server.
-pub fn admit(known: Option<&LinkRecord>, arguments_hash: &str, owed: u64) -> Admission {
+pub fn admit(known: Option<&LinkRecord>, tool: &str, arguments_hash: &str, owed: u64) -> Admission {
     match known {
-        Some(record) if record.arguments_hash != arguments_hash => Admission::Conflict,
+        Some(record) if !record.is_same(tool, arguments_hash) => Admission::Conflict,
         Some(LinkRecord { end: None, .. }) => Admission::Running,
         Some(LinkRecord { end: Some(_), .. }) => Admission::Finished,
         None if owed >= MOST_OWED => Admission::Full,
@@ -257,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_given_once_and_only_for_the_same_arguments() {
+    fn a_place_is_given_once_and_only_for_the_same_tool_with_the_same_arguments() {
         let running = LinkRecord {
             tool_call_id: "t:c".into(),
             execution_id: "x".into(),
@@ -269,11 +276,14 @@ mod tests {
         };
         let end = LinkEnd { state: LinkCallState::Succeeded, output: None, error: None, duration_ms: 1 };
         let finished = LinkRecord { end: Some(end), ..running.clone() };
-        assert_eq!(admit(None, "a", MOST_OWED - 1), Admission::Fresh);
-        assert_eq!(admit(None, "a", MOST_OWED), Admission::Full);
-        assert_eq!(admit(Some(&running), "a", MOST_OWED), Admission::Running);
-        assert_eq!(admit(Some(&finished), "a", MOST_OWED), Admission::Finished);
-        assert_eq!(admit(Some(&running), "b", 0), Admission::Conflict);
-        assert_eq!(admit(Some(&finished), "b", 0), Admission::Conflict);
+        let read = "workspace.read_file";
+        assert_eq!(admit(None, read, "a", MOST_OWED - 1), Admission::Fresh);
+        assert_eq!(admit(None, read, "a", MOST_OWED), Admission::Full);
+        assert_eq!(admit(Some(&running), read, "a", MOST_OWED), Admission::Running);
+        assert_eq!(admit(Some(&finished), read, "a", MOST_OWED), Admission::Finished);
+        for known in [&running, &finished] {
+            assert_eq!(admit(Some(known), read, "b", 0), Admission::Conflict);
+            assert_eq!(admit(Some(known), "workspace.list_files", "a", 0), Admission::Conflict);
+        }
     }
 }

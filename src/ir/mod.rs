@@ -37,7 +37,7 @@ pub use confinement::{Confinement, Leak, Network, Obstacle, ObstacleKind, Tier};
 pub use contact::Contact;
 pub use context::{Context, CurrentTask};
 pub use error::{Error, ErrorCode};
-pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UndoId, UnixMs};
+pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UndoId, UnixMs, UptimeMs};
 pub use known_refusal::KnownRefusal;
 pub use link::{
     Admission, LinkCall, LinkCallState, LinkEnd, LinkProblem, LinkRecord, LinkServer, LinkState, LinkView, MOST_OWED,

@@ -1,13 +1,20 @@
 //! How fast things may go: the wait before another try to connect, and the frames that a server may send.
 
-use crate::ir::UnixMs;
+use crate::ir::UptimeMs;
 
 /// The longest wait before another try, in milliseconds.
 const LONGEST_WAIT_MS: u64 = 60_000;
-/// Frames that may come at once …
-const BURST: u64 = 1_000;
-/// … and then in each second.
-const FRAMES_PER_SECOND: u64 = 200;
+/// How much may come at once, and then in each second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pace {
+    burst: u64,
+    per_second: u64,
+}
+
+/// Frames of one connection.
+pub(super) const FRAMES: Pace = Pace { burst: 1_000, per_second: 200 };
+/// Calls that are brought to the gate, over all connections of a server: each leaves a line in the ledger and in the audit.
+pub(super) const CALLS: Pace = Pace { burst: 120, per_second: 1 };
 
 /// The wait before the try after `failures` failures in a row, in milliseconds: 1, 2, 4 … 60 seconds, each half to whole, so
 /// that desktops that lost their server together do not all come back at once. `chance` is in 0..1.
@@ -20,25 +27,26 @@ pub(super) fn wait_ms(failures: u32, chance: f64) -> u64 {
     half + more
 }
 
-/// A bucket of frames: each takes one, time fills it.
+/// A bucket: each thing that comes takes one out, time fills it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bucket {
-    /// In thousandths of a frame.
+    pace: Pace,
+    /// In thousandths.
     left: u64,
-    at: UnixMs,
+    at: UptimeMs,
 }
 
 impl Bucket {
-    pub(super) fn full(now: UnixMs) -> Self {
-        Self { left: BURST * 1_000, at: now }
+    pub(super) fn full(pace: Pace, now: UptimeMs) -> Self {
+        Self { pace, left: pace.burst * 1_000, at: now }
     }
 
     /// Takes one out; false when it is empty.
-    pub(super) fn take(&mut self, now: UnixMs) -> bool {
+    pub(super) fn take(&mut self, now: UptimeMs) -> bool {
         let passed = now.since(self.at);
-        // A clock that was set back gives nothing, and is believed from then on.
         self.at = now;
-        self.left = self.left.saturating_add(passed.saturating_mul(FRAMES_PER_SECOND)).min(BURST * 1_000);
+        let filled = self.left.saturating_add(passed.saturating_mul(self.pace.per_second));
+        self.left = filled.min(self.pace.burst * 1_000);
         let taken = self.left.checked_sub(1_000);
         self.left = taken.unwrap_or(self.left);
         taken.is_some()
@@ -59,10 +67,11 @@ mod tests {
 
     #[test]
     fn a_burst_is_taken_and_a_flood_is_not() {
-        let mut bucket = Bucket::full(UnixMs(0));
-        assert_eq!((0..2_000).filter(|_| bucket.take(UnixMs(0))).count(), 1_000);
-        assert_eq!((0..2_000).filter(|_| bucket.take(UnixMs(1_000))).count(), 200);
-        assert_eq!((0..2_000).filter(|_| bucket.take(UnixMs(500))).count(), 0, "the clock was set back");
-        assert_eq!((0..2_000).filter(|_| bucket.take(UnixMs(1_000_000))).count(), 1_000);
+        let mut bucket = Bucket::full(FRAMES, UptimeMs(0));
+        let mut taken = |at: u64| (0..2_000).filter(|_| bucket.take(UptimeMs(at))).count();
+        assert_eq!([taken(0), taken(1_000), taken(1_000_000)], [1_000, 200, 1_000]);
+        let mut bucket = Bucket::full(CALLS, UptimeMs(0));
+        let mut taken = |at: u64| (0..2_000).filter(|_| bucket.take(UptimeMs(at))).count();
+        assert_eq!([taken(0), taken(60_000), taken(3_600_000)], [120, 60, 120]);
     }
 }

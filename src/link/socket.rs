@@ -7,6 +7,7 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode as RawCode;
@@ -54,6 +55,11 @@ pub enum Heard {
     Text(String),
     /// A ping, a pong, or bytes: nothing that means anything.
     Noise,
+    /// Nothing that a WebSocket may carry, or more than one frame may hold.
+    Garbled {
+        /// In the socket's words.
+        detail: String,
+    },
     /// The end, with the server's close code where it gave one.
     Closed {
         /// For example 4409.
@@ -168,6 +174,12 @@ impl Receiver {
                 detail: frame.map(|frame| frame.reason.as_str().chars().take(200).collect()).unwrap_or_default(),
             },
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_))) => Heard::Noise,
+            Some(Err(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake))) => {
+                Heard::Closed { code: None, detail: "the connection broke off".to_owned() }
+            }
+            Some(Err(error @ (Error::Capacity(_) | Error::Protocol(_) | Error::Utf8(_)))) => {
+                Heard::Garbled { detail: plain(&error) }
+            }
             Some(Err(error)) => Heard::Closed { code: None, detail: plain(&error) },
             None => Heard::Closed { code: None, detail: String::new() },
         }

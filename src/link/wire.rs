@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -13,6 +13,11 @@ pub const PROTOCOL_VERSION: u32 = 1;
 
 /// The longest frame, in bytes.
 pub const MAX_FRAME_BYTES: usize = 8 << 20;
+
+/// The longest words of the other side that are kept, logged or shown, in characters: what is longer is cut as it is read.
+const LONGEST_WORDS: usize = 200;
+/// The same for the name of an event.
+const LONGEST_EVENT_ID: usize = 512;
 
 /// Why a connection was closed, as a WebSocket close code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -199,8 +204,10 @@ pub enum ResultStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallError {
     /// A stable code.
+    #[serde(deserialize_with = "words")]
     pub code: String,
     /// For the model.
+    #[serde(deserialize_with = "words")]
     pub message: String,
 }
 
@@ -208,8 +215,10 @@ pub struct CallError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProtocolError {
     /// A stable code.
+    #[serde(deserialize_with = "words")]
     pub code: String,
     /// For the log.
+    #[serde(deserialize_with = "words")]
     pub message: String,
     /// The frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -256,12 +265,15 @@ struct Head<'text> {
     sequence: u64,
 }
 
-/// Reads a frame; fields that are not known are ignored.
+/// Reads a frame; fields that are not known are ignored. What is said of a bad one is short, however long it is: a parser
+/// quotes what it stumbles over.
 ///
 /// # Errors
 /// When it is not a JSON object with `type`, `event_id` and `sequence`.
 pub fn read<Body: DeserializeOwned>(text: &str) -> Result<Reading<Body>, NotAFrame> {
-    let Head { kind, event_id, sequence } = serde_json::from_str(text).map_err(|error| NotAFrame(error.to_string()))?;
+    let not_a_frame = |error: serde_json::Error| NotAFrame(cut(&error.to_string(), LONGEST_WORDS));
+    let Head { kind, event_id, sequence } = serde_json::from_str(text).map_err(not_a_frame)?;
+    let event_id = cut(&event_id, LONGEST_EVENT_ID);
     // Not as a `Frame`: a flattened body is copied as a whole before it is read.
     Ok(match serde_json::from_str(text) {
         Ok(body) => Reading::Message(Frame { event_id, sequence, body }),
@@ -269,11 +281,21 @@ pub fn read<Body: DeserializeOwned>(text: &str) -> Result<Reading<Body>, NotAFra
             sequence,
             error: ProtocolError {
                 code: "UNKNOWN_MESSAGE".into(),
-                message: format!("{}: {error}", kind.chars().take(64).collect::<String>()),
+                message: format!("{}: {}", cut(&kind, 64), cut(&error.to_string(), LONGEST_WORDS)),
                 ref_event_id: Some(event_id),
             },
         },
     })
+}
+
+/// At most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
+/// Words of the other side, cut.
+fn words<'text, D: Deserializer<'text>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(cut(&String::deserialize(deserializer)?, LONGEST_WORDS))
 }
 
 /// Writes a frame.
@@ -364,6 +386,27 @@ mod tests {
         {
             assert!(read::<FromDesktop>(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn whatever_is_said_of_a_frame_and_of_its_words_is_short() {
+        let huge = "x".repeat(7 << 20);
+        let text = format!(r#"{{"type":"heartbeat","event_id":"a","sequence":"{huge}"}}"#);
+        let length = read::<FromServer>(&text).unwrap_err().to_string().len();
+        assert!((20..300).contains(&length), "{length}");
+
+        let text = format!(r#"{{"type":"{huge}","event_id":"{huge}","sequence":1}}"#);
+        let Reading::Unfit { error, .. } = read::<FromDesktop>(&text).unwrap() else { panic!("no such type") };
+        let lengths = (error.message.len(), error.ref_event_id.map(|id| id.len()));
+        assert!(lengths.0 < 300 && lengths.1 == Some(LONGEST_EVENT_ID), "{lengths:?}");
+
+        let body = format!(r#""type":"protocol.error","code":"{huge}","message":"{huge}""#);
+        let read = read::<FromServer>(&format!(r#"{{"event_id":"a","sequence":1,{body}}}"#)).unwrap();
+        let Reading::Message(Frame { body: FromServer::ProtocolError(error), .. }) = read else { panic!("{read:?}") };
+        assert_eq!((error.code.len(), error.message.len()), (LONGEST_WORDS, LONGEST_WORDS));
+
+        let error = serde_json::from_value::<CallError>(json!({"code": huge, "message": "a\n\u{1F600}"})).unwrap();
+        assert_eq!((error.code.len(), error.message.as_str()), (LONGEST_WORDS, "a\n\u{1F600}"));
     }
 
     #[test]

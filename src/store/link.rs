@@ -9,13 +9,17 @@ use crate::ir::{
 use super::row::{json_option, parse_option, variant, word};
 use super::{Store, StoreError};
 
-/// How long a call is recognised after the server has its result, in milliseconds: seven days.
+/// How long a call is recognised after the server has its result, and how long the ledger keeps what it gave, in
+/// milliseconds: seven days.
 const RECOGNISED_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 /// The stable code of a call that was under way when Nod ended.
 const RESTARTED: &str = "DESKTOP_RESTARTED";
 
 const COLUMNS: &str =
     "tool_call, execution, arguments_hash, tool, path, reserved_at, state, output, code, message, duration_ms";
+
+/// What a list says of a call.
+const LISTED: &str = "tool_call, tool, path, state, code, sent_bytes, reserved_at";
 
 impl Store {
     /// The name of this installation: `fresh` the first time, and what it was then ever after.
@@ -81,12 +85,15 @@ impl Store {
         .await
     }
 
-    /// Says that a session belongs to a server: its calls are recorded there, and no list shows it.
+    /// Says that a session belongs to a server: its calls are recorded there, and no list shows it. What it holds of calls
+    /// of long ago, contents of files among it, is forgotten; the audit keeps that they were made.
     pub async fn give_session_to_server(&self, session: &SessionId, url: &str) -> Result<(), StoreError> {
-        let (session, url) = (session.clone(), url.to_owned());
+        let (session, url, now) = (session.clone(), url.to_owned(), self.now());
         self.guard(move |transaction| {
             let sql = "UPDATE session SET server = ?2, deleted_at = NULL WHERE id = ?1";
             transaction.execute(sql, params![session.as_str(), url])?;
+            let sql = "DELETE FROM call WHERE session = ?1 AND created_at < ?2";
+            transaction.execute(sql, params![session.as_str(), now.0.saturating_sub(RECOGNISED_MS)])?;
             Ok(())
         })
         .await
@@ -98,7 +105,7 @@ impl Store {
         let (server, record) = (server.to_owned(), record.clone());
         self.guard(move |transaction| {
             let known = find(transaction, &server, &record.tool_call_id)?;
-            let admission = admit(known.as_ref(), &record.arguments_hash, owed(transaction, &server)?);
+            let admission = admit(known.as_ref(), &record.tool, &record.arguments_hash, owed(transaction, &server)?);
             match admission {
                 Admission::Fresh => insert(transaction, &server, &record)?,
                 Admission::Running | Admission::Finished => {
@@ -114,20 +121,14 @@ impl Store {
         .await
     }
 
-    /// Keeps how a call ended. One that has an end already keeps it. `sent_bytes` is how large its result is.
-    pub async fn end_link(
-        &self,
-        server: &str,
-        tool_call_id: &str,
-        end: &LinkEnd,
-        sent_bytes: u64,
-    ) -> Result<(), StoreError> {
+    /// Keeps how a call ended. One that has an end already keeps it.
+    pub async fn end_link(&self, server: &str, tool_call_id: &str, end: &LinkEnd) -> Result<(), StoreError> {
         let (server, tool_call_id, end, now) = (server.to_owned(), tool_call_id.to_owned(), end.clone(), self.now());
         self.guard(move |transaction| {
             let (code, message) = end.error.clone().unzip();
             transaction.execute(
                 "UPDATE link_execution SET state = :state, output = :output, code = :code, message = :message,
-                        duration_ms = :duration, sent_bytes = :bytes, ended_at = :now
+                        duration_ms = :duration, ended_at = :now
                     WHERE server = :server AND tool_call = :call AND ended_at IS NULL",
                 named_params! {
                     ":state": word("link", &end.state)?,
@@ -135,11 +136,59 @@ impl Store {
                     ":code": code,
                     ":message": message,
                     ":duration": i64::try_from(end.duration_ms).unwrap_or(i64::MAX),
-                    ":bytes": i64::try_from(sent_bytes).unwrap_or(i64::MAX),
                     ":now": now.0,
                     ":server": server,
                     ":call": tool_call_id,
                 },
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Notes that the result of a call left, and how large it is; gives the call as it is listed then.
+    pub async fn note_sent_link(
+        &self,
+        server: &str,
+        tool_call_id: &str,
+        bytes: u64,
+    ) -> Result<Option<LinkCall>, StoreError> {
+        let (server, tool_call_id) = (server.to_owned(), tool_call_id.to_owned());
+        self.pass(move |transaction| {
+            let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+            let sql = format!(
+                "UPDATE link_execution SET sent_bytes = ?3 WHERE server = ?1 AND tool_call = ?2 RETURNING {LISTED}"
+            );
+            let mut statement = transaction.prepare_cached(&sql)?;
+            statement.query_row(params![server, tool_call_id, bytes], |row| Ok(listed(row))).optional()?.transpose()
+        })
+        .await
+    }
+
+    /// Ends what is taken in and was left behind: nobody will say how those calls ended.
+    pub async fn leave_links(&self, server: &str, end: &LinkEnd) -> Result<(), StoreError> {
+        let (server, end, now) = (server.to_owned(), end.clone(), self.now());
+        self.guard(move |transaction| {
+            let (code, message) = end.error.unzip();
+            transaction.execute(
+                "UPDATE link_execution SET state = ?2, code = ?3, message = ?4, ended_at = ?5
+                    WHERE server = ?1 AND state = 'running'",
+                params![server, word("link", &end.state)?, code, message, now.0],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes back what waits to be sent: the results that hold something end this way instead.
+    pub async fn take_back_links(&self, server: &str, end: &LinkEnd) -> Result<(), StoreError> {
+        let (server, end) = (server.to_owned(), end.clone());
+        self.guard(move |transaction| {
+            let (code, message) = end.error.unzip();
+            transaction.execute(
+                "UPDATE link_execution SET state = ?2, code = ?3, message = ?4, output = NULL
+                    WHERE server = ?1 AND ended_at IS NOT NULL AND acked_at IS NULL AND output IS NOT NULL",
+                params![server, word("link", &end.state)?, code, message],
             )?;
             Ok(())
         })
@@ -185,29 +234,34 @@ impl Store {
     pub async fn link_calls(&self, server: &str, most: usize) -> Result<Vec<LinkCall>, StoreError> {
         let (server, most) = (server.to_owned(), i64::try_from(most).unwrap_or(i64::MAX));
         self.look(move |transaction| {
-            let mut statement = transaction.prepare(
-                "SELECT tool_call, tool, path, state, code, sent_bytes, reserved_at FROM link_execution
-                    WHERE server = ?1 ORDER BY reserved_at DESC, tool_call LIMIT ?2",
-            )?;
+            let sql = format!(
+                "SELECT {LISTED} FROM link_execution WHERE server = ?1 ORDER BY reserved_at DESC, tool_call LIMIT ?2"
+            );
+            let mut statement = transaction.prepare(&sql)?;
             let mut rows = statement.query(params![server, most])?;
             let mut calls = Vec::new();
             while let Some(row) = rows.next()? {
-                let state: String = row.get("state")?;
-                let sent_bytes: i64 = row.get("sent_bytes")?;
-                calls.push(LinkCall {
-                    tool_call_id: row.get("tool_call")?,
-                    tool: row.get("tool")?,
-                    path: row.get("path")?,
-                    state: variant("link", &state)?,
-                    code: row.get("code")?,
-                    sent_bytes: u64::try_from(sent_bytes).unwrap_or(0),
-                    at: UnixMs(row.get("reserved_at")?),
-                });
+                calls.push(listed(row)?);
             }
             Ok(calls)
         })
         .await
     }
+}
+
+fn listed(row: &Row<'_>) -> Result<LinkCall, StoreError> {
+    let state: String = row.get("state")?;
+    let sent_bytes: i64 = row.get("sent_bytes")?;
+    Ok(LinkCall {
+        tool_call_id: row.get("tool_call")?,
+        is_recorded: true,
+        tool: row.get("tool")?,
+        path: row.get("path")?,
+        state: variant("link", &state)?,
+        code: row.get("code")?,
+        sent_bytes: u64::try_from(sent_bytes).unwrap_or(0),
+        at: UnixMs(row.get("reserved_at")?),
+    })
 }
 
 /// Calls that were under way when the process ended: they may have run, and never run again.
@@ -284,8 +338,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ir::{Clock, MOST_OWED};
-    use crate::store::tests::store;
+    use crate::ir::{CallRecord, CallStatus, Clock, MOST_OWED};
+    use crate::store::tests::{call, session, store};
 
     fn record(tool_call_id: &str) -> LinkRecord {
         LinkRecord {
@@ -340,9 +394,9 @@ mod tests {
         let conflict = LinkRecord { arguments_hash: "else".into(), execution_id: "x3".into(), ..record("t:c") };
         assert_eq!(store.reserve_link("s", &conflict).await.unwrap(), Admission::Conflict);
 
-        store.end_link("s", "t:c", &done(), 20).await.unwrap();
+        store.end_link("s", "t:c", &done()).await.unwrap();
         let other = LinkEnd { state: LinkCallState::Failed, ..done() };
-        store.end_link("s", "t:c", &other, 0).await.unwrap();
+        store.end_link("s", "t:c", &other).await.unwrap();
         assert_eq!(store.reserve_link("s", &again).await.unwrap(), Admission::Finished);
         assert_eq!(store.owed_links("s").await.unwrap(), ["t:c"]);
         let kept = LinkRecord { end: Some(done()), ..again.clone() };
@@ -352,7 +406,56 @@ mod tests {
         assert_eq!(store.owed_links("s").await.unwrap(), Vec::<String>::new());
         let dropped = LinkRecord { end: Some(LinkEnd { output: None, ..done() }), ..again };
         assert_eq!(store.link_record("s", "t:c").await.unwrap(), Some(dropped));
-        assert_eq!(store.link_calls("s", 9).await.unwrap()[0].sent_bytes, 20);
+        assert_eq!(store.link_calls("s", 9).await.unwrap()[0].sent_bytes, 0);
+        let sent = store.note_sent_link("s", "t:c", 20).await.unwrap().unwrap();
+        assert_eq!((sent.sent_bytes, sent.state), (20, LinkCallState::Succeeded));
+        assert_eq!(store.link_calls("s", 9).await.unwrap(), [sent]);
+        assert_eq!(store.note_sent_link("s", "t:other", 20).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_left_behind_ends_and_what_waits_to_be_sent_can_be_taken_back() {
+        let store = store();
+        for id in ["t:done", "t:had", "t:running"] {
+            store.reserve_link("s", &record(id)).await.unwrap();
+        }
+        for id in ["t:done", "t:had"] {
+            store.end_link("s", id, &done()).await.unwrap();
+        }
+        store.acknowledge_link("s", "t:had").await.unwrap();
+        store.reserve_link("other", &record("t:running")).await.unwrap();
+        let end = |state| LinkEnd { state, output: None, error: Some(("C".into(), "why".into())), duration_ms: 0 };
+        store.leave_links("s", &end(LinkCallState::Unknown)).await.unwrap();
+        let states = async |server: &str| {
+            let calls = store.link_calls(server, 9).await.unwrap();
+            calls.into_iter().map(|call| call.state).collect::<Vec<_>>()
+        };
+        let (succeeded, unknown) = (LinkCallState::Succeeded, LinkCallState::Unknown);
+        assert_eq!(states("s").await, [succeeded, succeeded, unknown]);
+        assert_eq!(states("other").await, [LinkCallState::Running]);
+        assert_eq!(store.reserve_link("s", &record("t:running")).await.unwrap(), Admission::Finished);
+
+        store.take_back_links("s", &end(LinkCallState::Cancelled)).await.unwrap();
+        assert_eq!(states("s").await, [LinkCallState::Cancelled, succeeded, unknown]);
+        let kept = store.link_record("s", "t:done").await.unwrap().unwrap().end.unwrap();
+        assert_eq!((kept.output, kept.error.unwrap().0.as_str()), (None, "C"));
+    }
+
+    #[tokio::test]
+    async fn what_a_servers_calls_gave_is_forgotten_after_a_week() {
+        let store = Store::open_in_memory(Arc::new(|| UnixMs(RECOGNISED_MS + 101))).unwrap().store;
+        for id in ["link", "own"] {
+            store.insert_session(&session(id)).await.unwrap();
+            for (call_id, at) in [("old", 100), ("new", 101)] {
+                let row = call(id, &format!("{id}-{call_id}"), None, CallStatus::Succeeded);
+                store.insert_call(&CallRecord { created_at: UnixMs(at), ..row }).await.unwrap();
+            }
+        }
+        store.give_session_to_server(&SessionId::new("link"), "s").await.unwrap();
+        let sql = "SELECT group_concat(id, ' ') FROM (SELECT id FROM call ORDER BY row)";
+        let left: String =
+            store.look(move |transaction| Ok(transaction.query_row(sql, [], |row| row.get(0))?)).await.unwrap();
+        assert_eq!(left, "link-new own-old own-new");
     }
 
     #[tokio::test]
@@ -371,7 +474,7 @@ mod tests {
         for number in 0..MOST_OWED {
             let id = format!("t:{number}");
             assert_eq!(store.reserve_link("s", &record(&id)).await.unwrap(), Admission::Fresh);
-            store.end_link("s", &id, &done(), 0).await.unwrap();
+            store.end_link("s", &id, &done()).await.unwrap();
         }
         assert_eq!(store.reserve_link("s", &record("t:more")).await.unwrap(), Admission::Full);
         store.acknowledge_link("s", "t:0").await.unwrap();
@@ -388,7 +491,7 @@ mod tests {
         let store = Store::open_in_memory(clock).unwrap().store;
         for id in ["t:a", "t:b"] {
             store.reserve_link("s", &record(id)).await.unwrap();
-            store.end_link("s", id, &done(), 0).await.unwrap();
+            store.end_link("s", id, &done()).await.unwrap();
         }
         store.acknowledge_link("s", "t:a").await.unwrap();
         time.store(RECOGNISED_MS, Ordering::Relaxed);

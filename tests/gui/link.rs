@@ -8,7 +8,7 @@ use nod::ir::{
     Preview, RiskLevel, UnixMs,
 };
 use nod::policy::AskReason;
-use nod::port::{Answer, Command, ConfirmRequest, Event, Settings};
+use nod::port::{Answer, Command, ConfirmRequest, Event, Language, Settings};
 use nod::secret::SecretKey;
 use serde_json::json;
 
@@ -128,6 +128,7 @@ fn the_calls_of_a_server_are_listed_as_they_come_with_what_was_sent() {
     assert_eq!(stage.sent(), [Command::ListLinkCalls { url: URL.into() }]);
     let call = LinkCall {
         tool_call_id: "t:1".into(),
+        is_recorded: true,
         tool: "workspace.read_file".into(),
         path: "README.md".into(),
         state: LinkCallState::Running,
@@ -158,6 +159,59 @@ fn the_foot_of_the_sidebar_says_whether_local_tools_are_there_and_leads_to_the_s
     stage.harness.get_by_label("Local tools: Connected · web").click();
     stage.settle();
     assert!(stage.texts().iter().any(|text| text.contains("An agent on a server can look into one folder")));
+}
+
+#[test]
+fn the_foot_says_every_state_in_both_languages_and_names_this_device() {
+    let waiting = || LinkState::Waiting { until: UnixMs(START), problem: LinkProblem::Silent };
+    let stopped = || LinkState::Stopped { problem: LinkProblem::NoToken };
+    let english = [
+        (LinkState::Paused, "Local tools: Paused"),
+        (LinkState::Connecting, "Local tools: Connecting …"),
+        (LinkState::Connected, "Local tools: Connected · web"),
+        (waiting(), "Local tools: Not connected; trying again"),
+        (LinkState::Replaced, "Local tools: Connected in another window"),
+        (stopped(), "Local tools: Not connected"),
+    ];
+    let chinese = [
+        (LinkState::Paused, "本机工具：已暂停"),
+        (LinkState::Connecting, "本机工具：连接中……"),
+        (LinkState::Connected, "本机工具：已连接 · web"),
+        (waiting(), "本机工具：未连接，正在重试"),
+        (LinkState::Replaced, "本机工具：已在另一个窗口连接"),
+        (stopped(), "本机工具：未连接"),
+    ];
+    for (language, device, states) in
+        [(Language::English, "This device: dev_1", english), (Language::Chinese, "本设备：dev_1", chinese)]
+    {
+        let mut settings = Settings::default();
+        settings.general.language = language;
+        let mut stage = Stage::open_with(settings, [1280.0, 860.0]);
+        let [.., (_, last)] = &states;
+        for (state, words) in &states {
+            stage.tell(told(state.clone()));
+            stage.settle();
+            assert!(stage.harness.query_by_label(words).is_some(), "{words}: {:?}", stage.texts());
+        }
+        assert!(!stage.texts().iter().any(|text| text.contains(device)));
+        stage.harness.get_by_label(last).hover();
+        for _ in 0..20 {
+            stage.settle();
+        }
+        assert!(stage.texts().iter().any(|text| text.contains(device)), "{:?}", stage.texts());
+    }
+}
+
+#[test]
+fn who_waits_for_the_next_try_is_told_when_it_is_and_long_words_of_a_server_are_cut() {
+    let detail = "x".repeat(7 << 20);
+    let problem = LinkProblem::Protocol { detail };
+    let stage = page(Some(LinkState::Waiting { until: UnixMs(START + 12_000), problem }));
+    let texts = stage.texts();
+    let seconds = jiff::Timestamp::from_millisecond(START + 12_000).unwrap().strftime(":%M:%S").to_string();
+    let told = texts.iter().find(|text| text.contains("Not connected; next try at ")).expect("it is said");
+    assert!(told.contains(&seconds), "{seconds}: {:.200}", told);
+    assert!(texts.iter().all(|text| text.len() < 5_000));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::policy::{CallFacts, Decision, decide};
 use super::super::request::is_enabled;
 use super::examine::{blocking, count_hit, examine, is_change, session, ways_to};
 use super::plan::Plan;
-use super::{Caller, Place, Refusal, ask, record, step};
+use super::{Caller, Place, Refusal, ask, record, remote, step};
 
 /// A yes is good for this long.
 const FRESH_MS: u64 = 60_000;
@@ -103,6 +103,7 @@ pub(super) async fn approve(caller: &Caller, row: &mut CallRecord, place: &Place
             Access::Read => Arc::clone(&caller.shared.reads).acquire_owned().await.ok(),
             Access::Write | Access::Delete | Access::Execute => None,
         };
+        remote::check_not_over(caller)?;
         let (plan, is_unchanged) = verify(caller, plan, &yes).await?;
         let now = caller.shared.now();
         let is_fresh = yes.covers(&row.call.id, &plan, now);

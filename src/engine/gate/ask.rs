@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::agent::AfterCall;
-use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId};
+use crate::ir::{
+    Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId, UnixMs, UptimeMs,
+};
 use crate::policy::{
     AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, denials, proposals,
 };
@@ -31,13 +33,15 @@ pub(super) async fn ask(
         return Err(refusal(Decider::Timeout, None));
     }
     let scopes = if rememberable { proposals(&plan.facts) } else { Vec::new() };
+    let _turn = remote::turn(caller).await?;
+    let deadline = remote::deadline(caller);
     let request = question(caller, row, plan, reasons, scopes.clone(), is_asked_anew).await?;
+    let request = ConfirmRequest { expires_at: deadline.map(|deadline| on_the_clock(caller, deadline)), ..request };
     let refusable: Vec<RuleScope> = request.denials.iter().map(|offer| offer.scope.clone()).collect();
     row.status = CallStatus::Waiting;
     caller.transcript.update_call(row).await.map_err(Failure::from)?;
     step("asked", &row.call.id);
 
-    let asked_at = request.asked_at;
     let mut rules_changed = caller.transcript.watch_rules();
     let mut ticket = caller.shared.confirms.ask(&caller.shared.hub, request).await;
     place.asked(plan.facts.access);
@@ -62,7 +66,7 @@ pub(super) async fn ask(
                 unanswered = Some(Unanswered::ScreenLocked);
                 break Err(lapsed(Unanswered::ScreenLocked));
             }
-            refusal = remote::too_late(caller, asked_at) => {
+            refusal = remote::too_late(caller, deadline) => {
                 unanswered = Some(Unanswered::Expired);
                 break Err(refusal);
             }
@@ -77,11 +81,14 @@ pub(super) async fn ask(
     ticket.close(unanswered).await;
     step("answered", &row.call.id);
     notify(caller, Notice::Answered(row.call.id.clone())).await;
-    // A yes that comes after the call's time is none.
-    match &caller.remote {
-        Some(remote) if verdict.is_ok() && remote.is_over(caller) => Err(remote::expired()),
-        Some(_) | None => verdict,
-    }
+    let approval = verdict?;
+    remote::check_in_time(caller, deadline)?;
+    Ok(approval)
+}
+
+/// What the clock will say at a moment to come, as far as anybody can know.
+fn on_the_clock(caller: &Caller, moment: UptimeMs) -> UnixMs {
+    UnixMs(caller.shared.now().0.saturating_add_unsigned(moment.since(caller.shared.uptime())))
 }
 
 async fn question(
@@ -134,7 +141,7 @@ async fn question(
         // A server's call is allowed once or denied once: no rule is made of either.
         denials: if caller.remote.is_some() { Vec::new() } else { history.offers(denials(&plan.facts)) },
         server: caller.remote.as_ref().map(|remote| remote.server.clone()),
-        expires_at: caller.remote.as_ref().map(|remote| remote.deadline(caller.shared.now())),
+        expires_at: None,
         asked_at: caller.shared.now(),
         is_asked_anew,
         plan_hash: plan.hash.clone(),

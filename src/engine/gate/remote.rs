@@ -1,18 +1,21 @@
 //! What holds besides for a call that a server makes: it is taken into the record after the checks and before the question,
-//! the question closes by itself, and nothing begins after the call's time.
+//! questions come one after the other and close by themselves, and nothing begins after the call's time. Time is counted by
+//! the engine's uptime: whatever is done to the clock, a question is open for a minute at most.
 
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{MutexGuard, mpsc, oneshot};
 
-use crate::ir::{Code, Decider, Failure, UnixMs};
+use crate::ir::{Code, Decider, Failure, UptimeMs};
 use crate::link::machine::{CallNumber, Passage};
 
 use super::super::link::FromGate;
 use super::{Caller, Refusal, ask};
 
 /// How long the person has for an answer, in milliseconds.
-const ANSWER_MS: i64 = 60_000;
+const ANSWER_MS: u64 = 60_000;
+/// How long a wait may be before the time is looked at again: timers stand still while the computer sleeps.
+const LOOK_MS: u64 = 1_000;
 
 /// A server's call on its way through the gate.
 pub(in crate::engine) struct Remote {
@@ -21,7 +24,7 @@ pub(in crate::engine) struct Remote {
     /// The call's number at its connection.
     pub(in crate::engine) number: CallNumber,
     /// Not to be begun after this.
-    pub(in crate::engine) until: UnixMs,
+    pub(in crate::engine) until: UptimeMs,
     /// The connection.
     pub(in crate::engine) connection: mpsc::Sender<FromGate>,
 }
@@ -48,31 +51,65 @@ impl Remote {
     }
 
     /// When a question that is asked now closes by itself.
-    pub(super) fn deadline(&self, asked_at: UnixMs) -> UnixMs {
-        UnixMs(asked_at.0.saturating_add(ANSWER_MS).min(self.until.0))
-    }
-
-    /// Whether the call's time is over.
-    pub(super) fn is_over(&self, caller: &Caller) -> bool {
-        caller.shared.now() > self.until
+    fn deadline(&self, asked_at: UptimeMs) -> UptimeMs {
+        asked_at.after(ANSWER_MS).min(self.until)
     }
 }
 
-/// Waits until a server's question is to be closed, and says why. For every other question it waits for ever.
-pub(super) async fn too_late(caller: &Caller, asked_at: UnixMs) -> Refusal {
-    let Some(remote) = &caller.remote else { return std::future::pending().await };
-    let deadline = remote.deadline(asked_at);
-    loop {
-        let left_ms = deadline.since(caller.shared.now());
-        if left_ms == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(left_ms)).await;
+/// When a server's question that is asked now is to be closed; `None` for every other question.
+pub(super) fn deadline(caller: &Caller) -> Option<UptimeMs> {
+    caller.remote.as_ref().map(|remote| remote.deadline(caller.shared.uptime()))
+}
+
+/// Waits until no other question of a server is open, but not longer than the call lasts. Every other question is asked at
+/// once.
+pub(super) async fn turn(caller: &Caller) -> Result<Option<MutexGuard<'_, ()>>, Refusal> {
+    let Some(remote) = &caller.remote else { return Ok(None) };
+    tokio::select! {
+        turn = caller.shared.server_question.lock() => Ok(Some(turn)),
+        () = reached(caller, remote.until) => Err(expired()),
     }
-    if deadline == remote.until { expired() } else { ask::refusal(Decider::Timeout, None) }
+}
+
+/// Waits until a question is to be closed, and says why. One without a deadline waits for ever.
+pub(super) async fn too_late(caller: &Caller, deadline: Option<UptimeMs>) -> Refusal {
+    let Some(deadline) = deadline else { return std::future::pending().await };
+    reached(caller, deadline).await;
+    lapsed(caller, deadline)
+}
+
+/// A yes counts only before its question was to be closed: both may come at once, after a sleep of the computer.
+pub(super) fn check_in_time(caller: &Caller, deadline: Option<UptimeMs>) -> Result<(), Refusal> {
+    match deadline {
+        Some(deadline) if caller.shared.uptime() > deadline => Err(lapsed(caller, deadline)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether a call may still begin: it may have waited for others since its yes.
+pub(super) fn check_not_over(caller: &Caller) -> Result<(), Refusal> {
+    match &caller.remote {
+        Some(remote) if caller.shared.uptime() > remote.until => Err(expired()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+async fn reached(caller: &Caller, moment: UptimeMs) {
+    loop {
+        let left_ms = moment.since(caller.shared.uptime());
+        if left_ms == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(left_ms.min(LOOK_MS))).await;
+    }
+}
+
+fn lapsed(caller: &Caller, deadline: UptimeMs) -> Refusal {
+    let is_over = caller.remote.as_ref().is_some_and(|remote| remote.until == deadline);
+    if is_over { expired() } else { ask::refusal(Decider::Timeout, None) }
 }
 
 /// The refusal of a call whose time is over.
-pub(super) fn expired() -> Refusal {
+fn expired() -> Refusal {
     Failure::new(Code::RequestExpired, "The server's call came, or was allowed, after its time.").into()
 }

@@ -1,9 +1,9 @@
 //! What front ends see of the servers: their connections, their refused calls, how much they were sent.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkServer, LinkState, LinkView};
+use crate::ir::{KeyPlace, LinkCall, LinkServer, LinkState, LinkView};
 use crate::secret::SecretKey;
 
 /// Refused calls of a server that are remembered: they are in no record.
@@ -39,26 +39,27 @@ impl Board {
         }
     }
 
-    /// Counts what a call sent, and remembers it where no record does.
-    pub(super) fn note(&self, url: &str, call: &LinkCall) {
+    /// Counts what a server was sent.
+    pub(super) fn count_sent(&self, url: &str, bytes: u64) {
         if let Some(entry) = self.lock().iter_mut().find(|entry| entry.view.server.url == url) {
-            entry.view.sent_bytes = entry.view.sent_bytes.saturating_add(call.sent_bytes);
-            if call.state == LinkCallState::Rejected {
-                entry.refused.push_front(call.clone());
-                entry.refused.truncate(REFUSED);
-            }
+            entry.view.sent_bytes = entry.view.sent_bytes.saturating_add(bytes);
         }
     }
 
-    /// The kept calls with the refused ones that are in no record, newest first.
-    pub(super) fn with_refused(&self, url: &str, kept: Vec<LinkCall>, most: usize) -> Vec<LinkCall> {
-        let mut calls: BTreeMap<String, LinkCall> = BTreeMap::new();
-        if let Some(entry) = self.lock().iter().find(|entry| entry.view.server.url == url) {
-            calls.extend(entry.refused.iter().map(|call| (call.tool_call_id.clone(), call.clone())));
+    /// Remembers a refused call, which is in no record.
+    pub(super) fn note_refused(&self, url: &str, call: LinkCall) {
+        if let Some(entry) = self.lock().iter_mut().find(|entry| entry.view.server.url == url) {
+            entry.refused.push_front(call);
+            entry.refused.truncate(REFUSED);
         }
-        // What is in the record counts.
-        calls.extend(kept.into_iter().map(|call| (call.tool_call_id.clone(), call)));
-        let mut calls: Vec<LinkCall> = calls.into_values().collect();
+    }
+
+    /// The kept calls with the refused ones that are in no record, newest first. A server that tries many things under one
+    /// name is seen to do so.
+    pub(super) fn with_refused(&self, url: &str, mut calls: Vec<LinkCall>, most: usize) -> Vec<LinkCall> {
+        if let Some(entry) = self.lock().iter().find(|entry| entry.view.server.url == url) {
+            calls.extend(entry.refused.iter().cloned());
+        }
         calls.sort_by(|one, two| (two.at, &two.tool_call_id).cmp(&(one.at, &one.tool_call_id)));
         calls.truncate(most);
         calls

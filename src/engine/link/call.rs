@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::ir::{CallId, CallStatus, Code, LinkCallState, LinkEnd, ToolCall, UnixMs};
+use crate::ir::{CallId, CallStatus, Code, LinkCallState, LinkEnd, ToolCall, UptimeMs};
 use crate::link::machine::{CallNumber, error_of};
 use crate::link::wire::{CallRequest, OfferedTool};
 use crate::policy::{Masker, Origin};
@@ -41,7 +41,7 @@ pub(super) struct Incoming {
     pub(super) number: CallNumber,
     pub(super) request: Box<CallRequest>,
     /// Not to be begun after this.
-    pub(super) until: UnixMs,
+    pub(super) until: UptimeMs,
     /// The server's address.
     pub(super) server: String,
     /// Its place among the calls of the connection.

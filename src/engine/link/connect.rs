@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::ir::{LinkProblem, LinkServer};
 use crate::link::socket::{self, Handshake, Receiver, Sender};
@@ -110,16 +110,25 @@ async fn ticket(http: &Http, token: &SecretKey, device_id: &str) -> Result<Strin
         .post_json("api/desktop/connection-ticket", body, TimeLimits::QUICK)
         .await
         .map_err(|error| unreachable(&error))?;
-    match reply.status {
+    let status = reply.status;
+    let bytes = reply.bytes(LONGEST_TICKET).await.map_err(|error| unreachable(&error));
+    match status {
         200..=299 => {}
-        401 | 403 => return Err(LinkProblem::TokenRefused),
+        // Only the server itself knows of its tokens: a proxy or the page of a guest network says 401 and 403 as well.
+        401 if bytes.as_ref().is_ok_and(|body| is_token_refused(body)) => return Err(LinkProblem::TokenRefused),
         status => return Err(LinkProblem::Unreachable { detail: format!("it answers with status {status}") }),
     }
-    let bytes = reply.bytes(LONGEST_TICKET).await.map_err(|error| unreachable(&error))?;
+    let bytes = bytes?;
     let given: Result<TicketGiven, _> = serde_json::from_slice(&bytes);
     given
         .map(|given| given.ticket)
         .map_err(|_unfit| LinkProblem::Protocol { detail: "its answer is no ticket".to_owned() })
+}
+
+/// Whether this is how the server says that it does not know a token.
+fn is_token_refused(body: &[u8]) -> bool {
+    let said: Value = serde_json::from_slice(body).unwrap_or_default();
+    said.pointer("/error/code").and_then(Value::as_str) == Some("UNAUTHORIZED")
 }
 
 fn unreachable(error: &dyn std::fmt::Display) -> LinkProblem {

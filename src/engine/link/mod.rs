@@ -13,11 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
-use crate::ir::{ConfirmMode, KeyPlace, LinkEnd, LinkServer, LinkState, Session, SessionId};
-use crate::link::machine::{CallNumber, Passage};
+use crate::ir::{ConfirmMode, KeyPlace, LinkCallState, LinkEnd, LinkServer, LinkState, Session, SessionId};
+use crate::link::machine::{CallNumber, Passage, error_of};
 use crate::port::Event;
 use crate::secret::SecretKey;
 
@@ -29,14 +30,12 @@ use super::shared::{Shared, unique};
 pub(super) use board::Board;
 pub(super) use connect::{network, token};
 pub(super) use desk::{Desk, Wish};
-use runner::{Order, Runner};
+use runner::Runner;
 
 /// Under whose name tokens stand among the keys. No provider can have this name.
 const KEYS: &str = "link:";
-/// Orders that may wait for a connection.
-const ORDERS: usize = 8;
-/// How long a connection may take to end.
-const ENDING: Duration = Duration::from_secs(5);
+/// How long a connection may take to end, once its calls are cancelled.
+const ENDING: Duration = Duration::from_secs(6);
 /// Calls that a list shows.
 const LISTED: usize = 200;
 
@@ -58,7 +57,10 @@ struct Links {
 }
 
 struct Live {
-    orders: mpsc::Sender<Order>,
+    /// Cancels its calls at once, and ends it.
+    ending: CancellationToken,
+    /// Has it try again at once.
+    retry: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
@@ -83,6 +85,8 @@ impl Links {
     ) -> Result<(), Fault> {
         let url = connect::normal(url)?;
         let workspace = open_workspace(shared, workspace).await?;
+        // Before anything that may take its time: what is asked is asked of the folder of before.
+        self.end_one(shared, &url).await;
         let known = find(shared, &url).await?;
         let mut key = known.as_ref().map_or(KeyPlace::Nowhere, |known| known.key.clone());
         if let Some(token) = token {
@@ -93,7 +97,6 @@ impl Links {
         }
         let server = LinkServer { url, workspace, key, is_paused: known.is_some_and(|known| known.is_paused) };
         shared.store.put_link_server(&server).await?;
-        self.end_one(&server.url).await;
         self.begin(shared, server, None).await?;
         self.show(shared).await
     }
@@ -112,6 +115,7 @@ impl Links {
         }
         let workspace = open_workspace(shared, workspace).await?;
         let server = LinkServer { url, workspace, key: KeyPlace::Nowhere, is_paused: false };
+        self.end_one(shared, &server.url).await;
         self.begin(shared, server, Some(token)).await?;
         self.show(shared).await
     }
@@ -119,7 +123,7 @@ impl Links {
     /// Ends a connection that was made for a while.
     async fn stop(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
         let url = connect::normal(url)?;
-        self.end_one(&url).await;
+        self.end_one(shared, &url).await;
         match find(shared, &url).await? {
             // As it was before: its own token counts again.
             Some(server) => shared.links.put(LinkServer { is_paused: true, ..server }, LinkState::Paused, None),
@@ -132,8 +136,8 @@ impl Links {
     async fn pause(&mut self, shared: &Arc<Shared>, url: &str, is_paused: bool) -> Result<(), Fault> {
         let Some(server) = find(shared, url).await? else { return Err(unknown(url)) };
         let server = LinkServer { is_paused, ..server };
+        self.end_one(shared, url).await;
         shared.store.put_link_server(&server).await?;
-        self.end_one(url).await;
         self.begin(shared, server, None).await?;
         self.show(shared).await
     }
@@ -141,10 +145,13 @@ impl Links {
     /// Tries again at once.
     async fn retry(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
         match self.live.get(url) {
-            // A full queue holds such an order already.
-            Some(live) if live.orders.try_send(Order::Connect).is_ok() || !live.task.is_finished() => Ok(()),
+            Some(live) if !live.task.is_finished() => {
+                live.retry.notify_one();
+                Ok(())
+            }
             Some(_) | None => {
                 let Some(server) = find(shared, url).await? else { return Err(unknown(url)) };
+                self.end_one(shared, url).await;
                 self.begin(shared, server, None).await
             }
         }
@@ -153,7 +160,7 @@ impl Links {
     /// Forgets a server, its token and the record of its calls.
     async fn remove(&mut self, shared: &Arc<Shared>, url: &str) -> Result<(), Fault> {
         let Some(server) = find(shared, url).await? else { return Err(unknown(url)) };
-        self.end_one(url).await;
+        self.end_one(shared, url).await;
         // A keyring that does not answer keeps nobody from removing a server; the person is told what stays there.
         let left = shared.keys.forget(KEYS, &server.key).await;
         shared.store.remove_link_server(url).await?;
@@ -168,9 +175,13 @@ impl Links {
         futures_util::future::join_all(ending).await;
     }
 
-    async fn end_one(&mut self, url: &str) {
-        if let Some(live) = self.live.remove(url) {
-            live.end().await;
+    /// Ends a connection. A call that has not ended with it is over all the same: nobody will say how it ended, and a repeat
+    /// of it must not wait for that.
+    async fn end_one(&mut self, shared: &Shared, url: &str) {
+        let Some(live) = self.live.remove(url) else { return };
+        live.end().await;
+        if let Err(error) = shared.store.leave_links(url, &ended_by_person(LinkCallState::Unknown)).await {
+            tracing::error!(%error, "a call that was left behind stays as running");
         }
     }
 
@@ -183,10 +194,10 @@ impl Links {
         let session = session_of(shared, &server).await?;
         shared.links.put(server.clone(), LinkState::Connecting, token);
         let url = server.url.clone();
-        let (orders, taken) = mpsc::channel(ORDERS);
-        let runner = Runner::new(Arc::clone(shared), server, &device, session);
-        let task = tokio::task::spawn(Box::pin(runner.run(taken)));
-        self.live.insert(url, Live { orders, task });
+        let (ending, retry) = (CancellationToken::new(), Arc::new(Notify::new()));
+        let runner = Runner::new(Arc::clone(shared), server, &device, session, ending.clone());
+        let task = tokio::task::spawn(Box::pin(runner.run(Arc::clone(&retry))));
+        self.live.insert(url, Live { ending, retry, task });
         Ok(())
     }
 
@@ -226,8 +237,7 @@ pub(super) async fn list_calls(shared: &Shared, url: String) -> Result<(), Fault
 
 impl Live {
     async fn end(mut self) {
-        // A task that is over needs no order.
-        self.orders.send(Order::End).await.ok();
+        self.ending.cancel();
         if tokio::time::timeout(ENDING, &mut self.task).await.is_err() {
             tracing::error!("a connection did not end in time");
             self.task.abort();
@@ -262,13 +272,22 @@ async fn open_workspace(shared: &Shared, path: PathBuf) -> Result<String, Fault>
     Ok(opened.path)
 }
 
-/// The session in which a server's calls are recorded: its one folder is the workspace. No list shows it.
+/// How a call ends that the person did not want any more.
+fn ended_by_person(state: LinkCallState) -> LinkEnd {
+    LinkEnd { state, output: None, error: Some(error_of("CANCELLED")), duration_ms: 0 }
+}
+
+/// The session in which a server's calls are recorded: its one folder is the workspace. No list shows it. With another folder
+/// nothing of the one before is sent any more.
 async fn session_of(shared: &Shared, server: &LinkServer) -> Result<SessionId, Fault> {
     let digest = hex::encode(Sha256::digest(server.url.as_bytes()));
     let id = SessionId::new(format!("ses_link_{}", digest.get(..16).unwrap_or(&digest)));
     let now = shared.now();
     let known = shared.store.session(&id).await?;
     let is_known = known.is_some();
+    if known.as_ref().is_some_and(|known| known.folders != [server.workspace.as_str()]) {
+        shared.store.take_back_links(&server.url, &ended_by_person(LinkCallState::Cancelled)).await?;
+    }
     let session = Session {
         id: id.clone(),
         title: server.url.clone(),

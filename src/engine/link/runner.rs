@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::ir::{LinkCall, LinkEnd, LinkProblem, LinkRecord, LinkServer, LinkState, SessionId, UnixMs};
-use crate::link::machine::{CallNumber, Effect, Input, Machine, Passage, Problem, result_of};
+use crate::ir::{LinkCall, LinkEnd, LinkProblem, LinkRecord, LinkServer, LinkState, SessionId, UnixMs, UptimeMs};
+use crate::link::machine::{CallNumber, Effect, Input, Machine, Now, Passage, Problem, Refused, result_of};
 use crate::link::socket::{Heard, Receiver, Sender};
 use crate::link::wire::{CallRequest, CallResult};
 use crate::port::Event;
@@ -27,15 +27,6 @@ const FROM_GATE: usize = 64;
 const TICK: Duration = Duration::from_secs(1);
 /// How long cancelled calls may take to end when the connection is not wanted any more.
 const LAST_CALLS: Duration = Duration::from_secs(3);
-
-/// What the person wants of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Try again at once.
-    Connect,
-    /// End it.
-    End,
-}
 
 type Opened = Result<(Sender, Receiver), LinkProblem>;
 
@@ -75,6 +66,10 @@ pub(super) struct Runner {
     machine: Machine,
     phase: Phase,
     calls: HashMap<CallNumber, AtGate>,
+    /// Cancelled when the connection is not wanted any more, and with it every call at the gate, whatever this task is at.
+    ending: CancellationToken,
+    /// Calls whose results are still to be sent on this connection.
+    owed: VecDeque<String>,
     /// The server's calls, in the order in which they came.
     line: Line,
     from_gate: mpsc::Receiver<FromGate>,
@@ -82,7 +77,13 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    pub(super) fn new(shared: Arc<Shared>, server: LinkServer, device_id: &str, session: SessionId) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        server: LinkServer,
+        device_id: &str,
+        session: SessionId,
+        ending: CancellationToken,
+    ) -> Self {
         let (to_connection, from_gate) = mpsc::channel(FROM_GATE);
         let machine = Machine::new(device_id, &unique("run_"), env!("CARGO_PKG_VERSION"), call::offered());
         Self {
@@ -93,24 +94,27 @@ impl Runner {
             machine,
             phase: Phase::Resting,
             calls: HashMap::new(),
+            ending,
+            owed: VecDeque::new(),
             line: Line::default(),
             from_gate,
             to_connection,
         }
     }
 
-    /// Runs until the connection is not wanted any more.
-    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+    /// Runs until the connection is not wanted any more. With `retry` the person wants another try at once.
+    pub(super) async fn run(mut self, retry: Arc<Notify>) {
+        // Should this task break: nothing is read for a server that nobody listens to.
+        let _with_its_calls = self.ending.clone().drop_guard();
+        let ending = self.ending.clone();
         self.begin().await;
         loop {
             tokio::select! {
                 biased;
-                order = orders.recv() => match order {
-                    None | Some(Order::End) => break,
-                    Some(Order::Connect) => match self.phase {
-                        Phase::Waiting(_) | Phase::Resting => self.begin().await,
-                        Phase::Opening(_) | Phase::Open { .. } => {}
-                    },
+                () = ending.cancelled() => break,
+                () = retry.notified() => match self.phase {
+                    Phase::Waiting(_) | Phase::Resting => self.begin().await,
+                    Phase::Opening(_) | Phase::Open { .. } => {}
                 },
                 Some(message) = self.from_gate.recv() => self.hear_gate(message).await,
                 news = self.phase.next() => self.take(news).await,
@@ -140,6 +144,7 @@ impl Runner {
             }
             News::Heard(Heard::Text(text)) => self.step(Input::Heard(text)).await,
             News::Heard(Heard::Noise) => self.step(Input::Noise).await,
+            News::Heard(Heard::Garbled { detail }) => self.step(Input::Garbled { detail }).await,
             News::Heard(Heard::Closed { code, detail }) => {
                 self.phase = Phase::Resting;
                 self.step(Input::Lost { code, detail, chance: chance() }).await;
@@ -166,18 +171,33 @@ impl Runner {
 
     /// Tells the machine what happened, and does what it says until there is nothing left to do.
     async fn step(&mut self, input: Input) {
-        let mut todo: VecDeque<Effect> = self.machine.step(self.shared.now(), input).into();
-        while let Some(effect) = todo.pop_front() {
-            if let Some(input) = self.carry_out(effect).await {
-                todo.extend(self.machine.step(self.shared.now(), input));
+        let mut todo: VecDeque<Effect> = self.machine.step(self.now(), input).into();
+        loop {
+            let input = if let Some(effect) = todo.pop_front() {
+                self.carry_out(effect).await
+            } else if let Some(tool_call_id) = self.owed.pop_front() {
+                // One after the other, so that only one result is in memory.
+                self.kept(&tool_call_id, None).await
+            } else {
+                break;
+            };
+            if let Some(input) = input {
+                todo.extend(self.machine.step(self.now(), input));
             }
         }
+    }
+
+    fn now(&self) -> Now {
+        Now { clock: self.shared.now(), uptime: self.shared.uptime() }
     }
 
     /// Does one thing; gives what came of it.
     async fn carry_out(&mut self, effect: Effect) -> Option<Input> {
         match effect {
-            Effect::Send(text) => return self.send(text).await,
+            Effect::Send(text) => return self.send(text, None).await,
+            Effect::SendContent { text, tool_call_id, bytes } => {
+                return self.send(text, Some((tool_call_id, bytes))).await;
+            }
             Effect::Close(code) => {
                 tracing::warn!(server = %self.server.url, ?code, "the device link is closed from here");
                 if let Phase::Open { sender, .. } = std::mem::replace(&mut self.phase, Phase::Resting) {
@@ -186,7 +206,12 @@ impl Runner {
                 return Some(Input::Lost { code: None, detail: String::new(), chance: chance() });
             }
             Effect::Welcomed => self.enter(LinkState::Connected).await,
-            Effect::LoadOwed => return self.send_owed().await,
+            Effect::LoadOwed => {
+                let owed = self.shared.store.owed_links(&self.server.url).await;
+                let owed = owed.map_err(|error| tracing::error!(%error, "the record of calls cannot be read"));
+                self.owed = owed.unwrap_or_default().into();
+            }
+            Effect::LookUp(refused) => return self.look_up(refused).await,
             Effect::LoadKept { tool_call_id, execution_id } => {
                 return self.kept(&tool_call_id, Some(&execution_id)).await;
             }
@@ -225,11 +250,26 @@ impl Runner {
         None
     }
 
-    async fn send(&mut self, text: String) -> Option<Input> {
+    /// Sends a frame, and notes what left with it. Gives the loss of the connection, should it break.
+    async fn send(&mut self, text: String, content: Option<(String, u64)>) -> Option<Input> {
+        if self.ending.is_cancelled() {
+            return None;
+        }
         let Phase::Open { sender, .. } = &mut self.phase else { return None };
-        match sender.send(text).await {
+        let sent = tokio::select! {
+            sent = sender.send(text) => sent,
+            () = self.ending.cancelled() => {
+                // Nothing can follow on a frame that was begun, a goodbye neither; and the rest of it is not to leave.
+                self.phase = Phase::Resting;
+                return None;
+            }
+        };
+        match sent {
             Ok(()) => {
                 step("sent");
+                if let Some((tool_call_id, bytes)) = content {
+                    self.note_sent(&tool_call_id, bytes).await;
+                }
                 None
             }
             Err(error) => {
@@ -239,9 +279,9 @@ impl Runner {
         }
     }
 
-    fn examine(&mut self, number: CallNumber, request: Box<CallRequest>, until: UnixMs) {
+    fn examine(&mut self, number: CallNumber, request: Box<CallRequest>, until: UptimeMs) {
         step("asked");
-        let cancel = CancellationToken::new();
+        let cancel = self.ending.child_token();
         self.calls.insert(number, AtGate { cancel: cancel.clone(), reply: None });
         let (shared, transcript) = (Arc::clone(&self.shared), Arc::clone(&self.transcript));
         let (server, connection) = (self.server.url.clone(), self.to_connection.clone());
@@ -251,8 +291,7 @@ impl Runner {
 
     /// A result that cannot be kept is sent all the same.
     async fn keep(&mut self, result: CallResult, end: &LinkEnd) -> Input {
-        let bytes = end.output.as_ref().map_or(0, |output| output.to_string().len() as u64);
-        let kept = self.shared.store.end_link(&self.server.url, &result.tool_call_id, end, bytes).await;
+        let kept = self.shared.store.end_link(&self.server.url, &result.tool_call_id, end).await;
         if let Err(error) = kept {
             self.shared.report(error.into()).await;
         }
@@ -260,24 +299,18 @@ impl Runner {
         Input::Kept(result)
     }
 
-    /// Sends what the record owes, one after the other, so that only one result is in memory. Gives the loss of the
-    /// connection, should it break on the way.
-    async fn send_owed(&mut self) -> Option<Input> {
-        let owed = self.shared.store.owed_links(&self.server.url).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "the record of a server's calls cannot be read");
-            Vec::new()
-        });
-        for tool_call_id in owed {
-            let Some(input) = self.kept(&tool_call_id, None).await else { continue };
-            for effect in self.machine.step(self.shared.now(), input) {
-                let Effect::Send(text) = effect else { continue };
-                let lost = self.send(text).await;
-                if lost.is_some() {
-                    return lost;
-                }
+    /// Whether a call that is to be refused is a repeat of one that the record knows; gives what answers it.
+    async fn look_up(&self, refused: Box<Refused>) -> Option<Input> {
+        let id = &refused.result.tool_call_id;
+        let known = self.shared.store.link_record(&self.server.url, id).await;
+        let known = known.map_err(|error| tracing::error!(%error, "the record of calls cannot be read")).ok().flatten();
+        match known.filter(|known| known.is_same(&refused.shown.tool, &refused.arguments_hash)) {
+            Some(LinkRecord { end: Some(end), .. }) => {
+                Some(Input::Owed(result_of(id, &refused.result.execution_id, &end)))
             }
+            Some(LinkRecord { end: None, .. }) => None,
+            None => Some(Input::Refused(refused)),
         }
-        None
     }
 
     async fn kept(&mut self, tool_call_id: &str, execution_id: Option<&str>) -> Option<Input> {
@@ -292,13 +325,21 @@ impl Runner {
         Some(Input::Owed(result_of(tool_call_id, execution_id.unwrap_or(&record.execution_id), &end)))
     }
 
-    async fn show(&mut self, call: LinkCall) {
-        self.shared.links.note(&self.server.url, &call);
-        let is_over = call.state.is_over();
-        self.shared.publish(Event::LinkCallChanged { url: self.server.url.clone(), call }).await;
-        if is_over {
-            self.publish().await;
+    async fn note_sent(&mut self, tool_call_id: &str, bytes: u64) {
+        self.shared.links.count_sent(&self.server.url, bytes);
+        match self.shared.store.note_sent_link(&self.server.url, tool_call_id, bytes).await {
+            Ok(Some(call)) => self.show(call).await,
+            Ok(None) => {}
+            Err(error) => tracing::error!(%error, "what was sent is in no list"),
         }
+        self.publish().await;
+    }
+
+    async fn show(&mut self, call: LinkCall) {
+        if !call.is_recorded {
+            self.shared.links.note_refused(&self.server.url, call.clone());
+        }
+        self.shared.publish(Event::LinkCallChanged { url: self.server.url.clone(), call }).await;
     }
 
     async fn wait(&mut self, problem: Problem, wait_ms: Option<u64>) {
@@ -311,6 +352,7 @@ impl Runner {
             }
         };
         self.phase = phase;
+        self.owed.clear();
         self.enter(state).await;
     }
 

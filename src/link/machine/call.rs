@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::ir::{Admission, LinkCall, LinkCallState, LinkEnd, UnixMs, strict_json};
+use crate::ir::{Admission, LinkCall, LinkCallState, LinkEnd, UnixMs, UptimeMs, strict_json};
 use crate::link::wire::{
     CallError, CallRequest, CallResult, FromDesktop, MAX_FRAME_BYTES, ResultStatus, arguments_hash,
 };
 
 use super::refusal::sentence;
-use super::{CallNumber, Effect, LONGEST_ID, MOST_CALLS, MOST_EARLY, Machine, Passage, unfit};
+use super::{CallNumber, Effect, LONGEST_ID, MOST_CALLS, MOST_EARLY, Machine, Now, Passage, Refused, unfit};
 
 /// Room that a frame needs beside its output, in bytes.
 const FRAME_ROOM: usize = 4_096;
@@ -23,7 +23,7 @@ pub(super) struct Call {
     tool: String,
     path: String,
     at: UnixMs,
-    until: UnixMs,
+    until: UptimeMs,
     stage: Stage,
     /// Why it is cancelled, if it is: a stable code.
     cancelled: Option<&'static str>,
@@ -45,16 +45,35 @@ enum Stage {
 }
 
 impl Call {
-    fn shown(&self, state: LinkCallState, code: Option<String>, sent_bytes: u64) -> LinkCall {
+    /// As it is shown once it has its place. Nothing of it has left.
+    fn shown(&self, state: LinkCallState, code: Option<String>) -> LinkCall {
         LinkCall {
             tool_call_id: self.tool_call_id.clone(),
+            is_recorded: true,
             tool: self.tool.clone(),
             path: self.path.clone(),
             state,
             code,
-            sent_bytes,
+            sent_bytes: 0,
             at: self.at,
         }
+    }
+
+    /// The refusal of one that has no place: nothing happened, and the same would happen again.
+    fn refused(self, code: &str) -> Refused {
+        let end = LinkEnd { state: LinkCallState::Rejected, output: None, error: Some(error_of(code)), duration_ms: 0 };
+        let shown = self.shown(LinkCallState::Rejected, Some(code.to_owned()));
+        Refused {
+            result: result_of(&self.tool_call_id, &self.execution_id, &end),
+            arguments_hash: self.arguments_hash,
+            shown: LinkCall { is_recorded: false, ..shown },
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.tool_call_id == other.tool_call_id
+            && self.tool == other.tool
+            && self.arguments_hash == other.arguments_hash
     }
 }
 
@@ -62,7 +81,7 @@ impl Machine {
     /// Checks 1 to 3, as far as they need no disk and no schema.
     pub(super) fn request(
         &mut self,
-        now: UnixMs,
+        now: Now,
         request: Box<CallRequest>,
         text: &str,
         event_id: String,
@@ -78,7 +97,8 @@ impl Machine {
             self.say(unfit(event_id, "`expires_at` is no RFC 3339 time"), todo);
             return;
         };
-        let until = UnixMs(expires_at.as_millisecond().saturating_sub(ahead_ms));
+        let until_ms = expires_at.as_millisecond().saturating_sub(ahead_ms);
+        let until = UptimeMs(u64::try_from(until_ms).unwrap_or(0));
         let hash = arguments_hash(&request.arguments).ok();
         let call = Call {
             tool_call_id: request.tool_call_id.clone(),
@@ -93,7 +113,7 @@ impl Machine {
                 .chars()
                 .take(1024)
                 .collect(),
-            at: now,
+            at: now.clock,
             until,
             stage: Stage::Checking,
             cancelled: None,
@@ -108,31 +128,32 @@ impl Machine {
         // A name that stands twice in an object: what was shown might not be what runs.
         } else if hash.as_ref() != Some(&request.arguments_hash) || strict_json(text).is_err() {
             Some("INVALID_ARGUMENTS")
-        } else if self.calls.len() >= MOST_CALLS {
-            Some("RATE_LIMITED")
         } else {
             None
         };
         if let Some(code) = refusal {
-            self.refuse(&call, code, todo);
+            self.answer_refused(call.refused(code), todo);
+            return;
+        }
+        if self.calls.len() >= MOST_CALLS || !self.pace.take(now.uptime) {
+            self.refuse(call, "RATE_LIMITED", todo);
             return;
         }
         self.last_number += 1;
         let number = self.last_number;
-        todo.push(Effect::Show(call.shown(LinkCallState::Checking, None, 0)));
         self.calls.insert(number, call);
         todo.push(Effect::Examine { number, request, until });
     }
 
     /// Check 5, and on to 6.
-    pub(super) fn examined(&mut self, now: UnixMs, number: CallNumber, todo: &mut Vec<Effect>) {
+    pub(super) fn examined(&mut self, now: UptimeMs, number: CallNumber, todo: &mut Vec<Effect>) {
         let Some(call) = self.calls.get_mut(&number) else {
             todo.push(Effect::Decide { number, passage: Passage::Known });
             return;
         };
         if now > call.until {
             if let Some(call) = self.dismiss(number, Passage::Expired, todo) {
-                self.refuse(&call, "REQUEST_EXPIRED", todo);
+                self.refuse(call, "REQUEST_EXPIRED", todo);
             }
             return;
         }
@@ -148,13 +169,7 @@ impl Machine {
     }
 
     /// What check 6 found.
-    pub(super) fn reserved(
-        &mut self,
-        _now: UnixMs,
-        number: CallNumber,
-        admission: Option<Admission>,
-        todo: &mut Vec<Effect>,
-    ) {
+    pub(super) fn reserved(&mut self, number: CallNumber, admission: Option<Admission>, todo: &mut Vec<Effect>) {
         let passage = match admission {
             Some(Admission::Fresh) => {
                 let Some(call) = self.calls.get_mut(&number) else { return };
@@ -164,7 +179,7 @@ impl Machine {
                     call.cancelled = Some(BY_SERVER);
                 }
                 if call.cancelled.is_none() {
-                    todo.push(Effect::Show(call.shown(LinkCallState::Running, None, 0)));
+                    todo.push(Effect::Show(call.shown(LinkCallState::Running, None)));
                     todo.push(Effect::Decide { number, passage: Passage::GoOn });
                     return;
                 }
@@ -191,21 +206,21 @@ impl Machine {
                     running.execution_id = call.execution_id;
                 }
             }
-            (Passage::Conflict, _) => self.refuse(&call, "IDEMPOTENCY_CONFLICT", todo),
+            (Passage::Conflict, _) => self.answer_refused(call.refused("IDEMPOTENCY_CONFLICT"), todo),
             (Passage::GoOn | Passage::Expired | Passage::Unrecorded, Some(Admission::Full)) => {
-                self.refuse(&call, "RATE_LIMITED", todo);
+                self.refuse(call, "RATE_LIMITED", todo);
             }
-            (Passage::GoOn | Passage::Expired | Passage::Unrecorded, _) => self.refuse(&call, "IO_ERROR", todo),
+            (Passage::GoOn | Passage::Expired | Passage::Unrecorded, _) => self.refuse(call, "IO_ERROR", todo),
         }
     }
 
     /// The gate is through: refused by its checks, or over.
-    pub(super) fn ended(&mut self, _now: UnixMs, number: CallNumber, end: LinkEnd, todo: &mut Vec<Effect>) {
+    pub(super) fn ended(&mut self, number: CallNumber, end: LinkEnd, todo: &mut Vec<Effect>) {
         let Some(call) = self.calls.remove(&number) else { return };
         match call.stage {
             Stage::Checking => {
                 let code = end.error.map_or_else(|| "IO_ERROR".to_owned(), |(code, _)| code);
-                self.refuse(&call, &code, todo);
+                self.refuse(call, &code, todo);
             }
             Stage::Reserving | Stage::Running => keep(&call, end, todo),
         }
@@ -246,7 +261,13 @@ impl Machine {
         if !self.is_welcome() {
             return;
         }
-        self.say(FromDesktop::Result(fitting(result)), todo);
+        let (result, bytes) = fitting(result);
+        let tool_call_id = result.tool_call_id.clone();
+        let Some(text) = self.written(FromDesktop::Result(result)) else { return };
+        todo.push(match bytes {
+            0 => Effect::Send(text),
+            bytes => Effect::SendContent { text, tool_call_id, bytes },
+        });
     }
 
     /// Lets the gate go, and the call with it.
@@ -255,13 +276,17 @@ impl Machine {
         self.calls.remove(&number)
     }
 
-    /// Answers a call that is not in the record: nothing happened, and the same would happen again.
-    fn refuse(&mut self, call: &Call, code: &str, todo: &mut Vec<Effect>) {
-        let end = LinkEnd { state: LinkCallState::Rejected, output: None, error: Some(error_of(code)), duration_ms: 0 };
-        if self.is_welcome() {
-            self.say(FromDesktop::Result(result_of(&call.tool_call_id, &call.execution_id, &end)), todo);
+    /// Refuses a call, unless it is a repeat of one that is under way or in the record: that one answers.
+    fn refuse(&mut self, call: Call, code: &str, todo: &mut Vec<Effect>) {
+        if !self.calls.values().any(|other| other.is_same(&call)) {
+            todo.push(Effect::LookUp(Box::new(call.refused(code))));
         }
-        todo.push(Effect::Show(call.shown(LinkCallState::Rejected, Some(code.to_owned()), 0)));
+    }
+
+    /// Answers a call that has no place.
+    pub(super) fn answer_refused(&mut self, Refused { result, shown, .. }: Refused, todo: &mut Vec<Effect>) {
+        self.send_result(result, todo);
+        todo.push(Effect::Show(shown));
     }
 }
 
@@ -271,9 +296,8 @@ fn keep(call: &Call, mut end: LinkEnd, todo: &mut Vec<Effect>) {
         end.error = Some(error_of(call.cancelled.unwrap_or(BY_PERSON)));
     }
     let result = result_of(&call.tool_call_id, &call.execution_id, &end);
-    let bytes = result.output.as_ref().map_or(0, |output| output.to_string().len() as u64);
     let code = end.error.as_ref().map(|(code, _)| code.clone());
-    todo.push(Effect::Show(call.shown(end.state, code, bytes)));
+    todo.push(Effect::Show(call.shown(end.state, code)));
     todo.push(Effect::Keep { result, end });
 }
 
@@ -285,7 +309,7 @@ pub fn result_of(tool_call_id: &str, execution_id: &str, end: &LinkEnd) -> CallR
         LinkCallState::Rejected => ResultStatus::Rejected,
         LinkCallState::Cancelled => ResultStatus::Cancelled,
         LinkCallState::TimedOut => ResultStatus::TimedOut,
-        LinkCallState::Unknown | LinkCallState::Checking | LinkCallState::Running => ResultStatus::Unknown,
+        LinkCallState::Unknown | LinkCallState::Running => ResultStatus::Unknown,
     };
     CallResult {
         tool_call_id: tool_call_id.to_owned(),
@@ -302,12 +326,13 @@ pub fn error_of(code: &str) -> (String, String) {
     (code.to_owned(), sentence(code).to_owned())
 }
 
-/// The result, or, where it does not fit into a frame, a failure that says so.
-fn fitting(result: CallResult) -> CallResult {
+/// The result with the size of its output in bytes, or, where it does not fit into a frame, a failure that says so.
+fn fitting(result: CallResult) -> (CallResult, u64) {
     let bytes = result.output.as_ref().map_or(0, |output| output.to_string().len());
     if bytes + FRAME_ROOM <= MAX_FRAME_BYTES {
-        return result;
+        return (result, bytes as u64);
     }
     let (code, message) = error_of("FILE_TOO_LARGE");
-    CallResult { status: ResultStatus::Failed, output: None, error: Some(CallError { code, message }), ..result }
+    let error = Some(CallError { code, message });
+    (CallResult { status: ResultStatus::Failed, output: None, error, ..result }, 0)
 }

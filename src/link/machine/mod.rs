@@ -16,9 +16,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 
-use crate::ir::{Admission, LinkCall, LinkEnd, LinkProblem, UnixMs};
+use crate::ir::{Admission, LinkCall, LinkEnd, LinkProblem, UnixMs, UptimeMs};
+use crate::policy::escape;
 
-use super::pace::{Bucket, wait_ms};
+use super::pace::{Bucket, CALLS, FRAMES, wait_ms};
 use super::wire::{
     self, CallRequest, CallResult, CloseCode, Frame, FromDesktop, FromServer, Heard, OfferedTool, PROTOCOL_VERSION,
     ProtocolError, Reading, Register, Registered,
@@ -40,6 +41,17 @@ const MOST_CALLS: usize = 32;
 const MOST_EARLY: usize = 256;
 /// Longest name that a server may give to anything, in bytes.
 const LONGEST_ID: usize = 512;
+/// So many frames of one connection may be beyond the server.
+const MOST_COMPLAINTS: u32 = 100;
+
+/// A moment: all that is counted is counted by the uptime, which nobody can set; the clock is for what people are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// By the clock.
+    pub clock: UnixMs,
+    /// Since the process began.
+    pub uptime: UptimeMs,
+}
 
 /// A call on its way through checks and gate, by the machine's own number.
 pub type CallNumber = u64;
@@ -53,6 +65,11 @@ pub enum Input {
     Heard(String),
     /// A ping, a pong or a binary frame came: nothing that means anything.
     Noise,
+    /// What came is nothing that a WebSocket may carry, or too much.
+    Garbled {
+        /// What is wrong with it.
+        detail: String,
+    },
     /// The socket is gone, for whatever reason.
     Lost {
         /// The server's close code, if it gave one.
@@ -73,6 +90,8 @@ pub enum Input {
     Tick,
     /// A result that the record still owes to the server.
     Owed(CallResult),
+    /// The record does not know a call that is to be refused.
+    Refused(Box<Refused>),
     /// The gate found nothing against the call's schema and path, and waits for [`Effect::Decide`].
     Examined {
         /// Which call.
@@ -103,6 +122,15 @@ pub enum Input {
 pub enum Effect {
     /// Send this text frame.
     Send(String),
+    /// Send this text frame, and note how much of this computer left with it.
+    SendContent {
+        /// The frame.
+        text: String,
+        /// Of which call it is the result.
+        tool_call_id: String,
+        /// How large the result is.
+        bytes: u64,
+    },
     /// Close the socket with this code, then report it as [`Input::Lost`].
     Close(CloseCode),
     /// The server may call now: front ends say "connected".
@@ -115,8 +143,8 @@ pub enum Effect {
         number: CallNumber,
         /// The call.
         request: Box<CallRequest>,
-        /// Not to be begun after this moment of the own clock.
-        until: UnixMs,
+        /// Not to be begun after this.
+        until: UptimeMs,
     },
     /// Take this call's place in the record, on disk.
     Reserve {
@@ -152,6 +180,10 @@ pub enum Effect {
         /// The same, as it is kept.
         end: LinkEnd,
     },
+    /// Report this call as [`Input::Refused`], unless it is a repeat of one that the record knows: the refusal of a repeat
+    /// would end the first dispatch in the server's books. The kept result of one that is over is reported as
+    /// [`Input::Owed`]; one that runs will answer.
+    LookUp(Box<Refused>),
     /// Report the kept result of this call as [`Input::Owed`], with this dispatch's name.
     LoadKept {
         /// The server's name for the call.
@@ -173,6 +205,17 @@ pub enum Effect {
         /// How long, in milliseconds.
         wait_ms: Option<u64>,
     },
+}
+
+/// A call that is not begun, with the answer to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refused {
+    /// What the server is told.
+    pub result: CallResult,
+    /// Of its arguments.
+    pub arguments_hash: String,
+    /// What the person is shown.
+    pub shown: LinkCall,
 }
 
 /// Why there is no connection.
@@ -218,21 +261,25 @@ pub struct Machine {
     last_number: CallNumber,
     /// Calls that were cancelled before they came.
     early: VecDeque<String>,
+    /// How many calls may still come to the gate.
+    pace: Bucket,
 }
 
 /// One connection.
 #[derive(Debug)]
 struct Line {
-    opened_at: UnixMs,
+    opened_at: UptimeMs,
     heard: Heard,
-    heard_at: UnixMs,
-    beat_at: UnixMs,
+    heard_at: UptimeMs,
+    beat_at: UptimeMs,
     beat_ms: u64,
     is_welcome: bool,
-    /// How far the server's clock is ahead, in milliseconds.
+    /// How far the server's clock is ahead of the uptime, in milliseconds.
     ahead_ms: i64,
     sequence: u64,
     bucket: Bucket,
+    /// Frames that the server did not understand.
+    complaints: u32,
 }
 
 impl Machine {
@@ -254,28 +301,31 @@ impl Machine {
             calls: BTreeMap::new(),
             last_number: 0,
             early: VecDeque::new(),
+            pace: Bucket::full(CALLS, UptimeMs::default()),
         }
     }
 
     /// Takes in what happened at `now`; gives what is to be done, in order.
-    pub fn step(&mut self, now: UnixMs, input: Input) -> Vec<Effect> {
+    pub fn step(&mut self, now: Now, input: Input) -> Vec<Effect> {
         let mut todo = Vec::new();
         match input {
-            Input::Opened => self.open(now, &mut todo),
+            Input::Opened => self.open(now.uptime, &mut todo),
             Input::Heard(text) => self.hear(now, &text, &mut todo),
             Input::Noise => {
-                self.let_in(now, &mut todo);
+                self.let_in(now.uptime, &mut todo);
             }
-            Input::Lost { code, detail, chance } => self.lose(now, code, detail, chance, &mut todo),
+            Input::Garbled { detail } => self.break_off(&detail, &mut todo),
+            Input::Lost { code, detail, chance } => self.lose(now.uptime, code, detail, chance, &mut todo),
             Input::NotOpened { problem, chance } => {
                 self.failures = self.failures.saturating_add(1);
                 self.wait(problem, chance, &mut todo);
             }
-            Input::Tick => self.tick(now, &mut todo),
+            Input::Tick => self.tick(now.uptime, &mut todo),
+            Input::Refused(refused) => self.answer_refused(*refused, &mut todo),
             Input::Owed(result) | Input::Kept(result) => self.send_result(result, &mut todo),
-            Input::Examined { number } => self.examined(now, number, &mut todo),
-            Input::Reserved { number, admission } => self.reserved(now, number, admission, &mut todo),
-            Input::Ended { number, end } => self.ended(now, number, end, &mut todo),
+            Input::Examined { number } => self.examined(now.uptime, number, &mut todo),
+            Input::Reserved { number, admission } => self.reserved(number, admission, &mut todo),
+            Input::Ended { number, end } => self.ended(number, end, &mut todo),
             Input::Withdrawn => {
                 self.line = None;
                 self.cancel_all(&mut todo);
@@ -289,7 +339,7 @@ impl Machine {
         self.calls.len()
     }
 
-    fn open(&mut self, now: UnixMs, todo: &mut Vec<Effect>) {
+    fn open(&mut self, now: UptimeMs, todo: &mut Vec<Effect>) {
         self.lines += 1;
         self.closed_for = None;
         self.forget_early();
@@ -302,13 +352,14 @@ impl Machine {
             is_welcome: false,
             ahead_ms: 0,
             sequence: 0,
-            bucket: Bucket::full(now),
+            bucket: Bucket::full(FRAMES, now),
+            complaints: 0,
         });
         self.say(FromDesktop::Register(self.who.clone()), todo);
     }
 
     /// Counts a frame; false when there is no line, or it is a flood, which ends the line.
-    fn let_in(&mut self, now: UnixMs, todo: &mut Vec<Effect>) -> bool {
+    fn let_in(&mut self, now: UptimeMs, todo: &mut Vec<Effect>) -> bool {
         let Some(line) = &mut self.line else { return false };
         line.heard_at = now;
         if line.bucket.take(now) {
@@ -318,8 +369,8 @@ impl Machine {
         false
     }
 
-    fn hear(&mut self, now: UnixMs, text: &str, todo: &mut Vec<Effect>) {
-        if !self.let_in(now, todo) {
+    fn hear(&mut self, now: Now, text: &str, todo: &mut Vec<Effect>) {
+        if !self.let_in(now.uptime, todo) {
             return;
         }
         let Some(line) = &mut self.line else { return };
@@ -341,7 +392,11 @@ impl Machine {
                 FromServer::Registered(registered) if !is_welcome => self.welcome(now, &registered, todo),
                 FromServer::Heartbeat {} => {}
                 FromServer::ProtocolError(error) => {
-                    tracing::warn!(code = %error.code, "the server did not understand a frame");
+                    tracing::warn!(code = %escape(&error.code, false), "the server did not understand a frame");
+                    line.complaints += 1;
+                    if line.complaints > MOST_COMPLAINTS {
+                        self.break_off("the server does not understand what this device says", todo);
+                    }
                 }
                 FromServer::Request(request) if is_welcome => self.request(now, request, text, event_id, todo),
                 FromServer::Ack { tool_call_id } if is_welcome => todo.push(Effect::Acknowledge { tool_call_id }),
@@ -354,20 +409,21 @@ impl Machine {
         }
     }
 
-    fn welcome(&mut self, now: UnixMs, registered: &Registered, todo: &mut Vec<Effect>) {
+    fn welcome(&mut self, now: Now, registered: &Registered, todo: &mut Vec<Effect>) {
         let Some(line) = &mut self.line else { return };
         line.is_welcome = true;
         line.beat_ms = registered.heartbeat_seconds.clamp(1, 60) * 1_000;
-        line.beat_at = now;
+        line.beat_at = now.uptime;
         // `expires_at` is by the server's clock, which need not be this computer's.
         let server_time = registered.server_time.parse::<Timestamp>();
-        line.ahead_ms = server_time.map_or(0, |time| time.as_millisecond().saturating_sub(now.0));
+        let server_ms = server_time.map_or(now.clock.0, Timestamp::as_millisecond);
+        line.ahead_ms = server_ms.saturating_sub_unsigned(now.uptime.0);
         todo.push(Effect::Welcomed);
         self.say(FromDesktop::Tools { tools: self.offered.clone() }, todo);
         todo.push(Effect::LoadOwed);
     }
 
-    fn tick(&mut self, now: UnixMs, todo: &mut Vec<Effect>) {
+    fn tick(&mut self, now: UptimeMs, todo: &mut Vec<Effect>) {
         let Some(line) = &mut self.line else { return };
         let is_late = !line.is_welcome && now.since(line.opened_at) >= WELCOME_MS;
         if is_late || now.since(line.heard_at) >= SILENT_HEARTBEATS * line.beat_ms {
@@ -387,9 +443,9 @@ impl Machine {
         todo.push(Effect::Close(CloseCode::BadProtocol));
     }
 
-    fn lose(&mut self, now: UnixMs, code: Option<u16>, detail: String, chance: f64, todo: &mut Vec<Effect>) {
-        let line = self.line.take();
-        let was_stable = line.is_some_and(|line| line.is_welcome && now.since(line.opened_at) >= STABLE_MS);
+    fn lose(&mut self, now: UptimeMs, code: Option<u16>, detail: String, chance: f64, todo: &mut Vec<Effect>) {
+        let welcomed = self.line.take().filter(|line| line.is_welcome);
+        let was_stable = welcomed.as_ref().is_some_and(|line| now.since(line.opened_at) >= STABLE_MS);
         self.failures = if was_stable { 1 } else { self.failures.saturating_add(1) };
         let is = |close: CloseCode| code == Some(close as u16);
         let problem = if let Some(problem) = self.closed_for.take() {
@@ -400,7 +456,8 @@ impl Machine {
             todo.push(Effect::Wait { problem: Problem::Replaced, wait_ms: None });
             return;
         } else if is(CloseCode::BadTicket) {
-            LinkProblem::TicketRefused
+            // Its ticket was good: what ends a connection that stands is a token that was taken back.
+            if welcomed.is_some() { LinkProblem::TokenRefused } else { LinkProblem::TicketRefused }
         } else if is(CloseCode::Forbidden) {
             LinkProblem::Forbidden
         } else if is(CloseCode::Silence) {
@@ -415,13 +472,17 @@ impl Machine {
 
     fn wait(&mut self, problem: LinkProblem, chance: f64, todo: &mut Vec<Effect>) {
         let is_for_the_person = match &problem {
-            // Nobody may call any more: what was under way for this server is over.
-            LinkProblem::TokenRefused | LinkProblem::TicketRefused => {
+            // Nobody may call any more: what was under way for this server is over. Whatever else stands in the way may
+            // pass, and what the person says meanwhile is kept for the server.
+            LinkProblem::TokenRefused => {
                 self.cancel_all(todo);
                 false
             }
-            LinkProblem::NoToken | LinkProblem::Workspace { .. } | LinkProblem::Address { .. } => true,
-            LinkProblem::Unreachable { .. }
+            LinkProblem::NoToken | LinkProblem::Address { .. } => true,
+            // A ticket that is refused may be a server that cannot write; a folder comes back with its disk.
+            LinkProblem::TicketRefused
+            | LinkProblem::Workspace { .. }
+            | LinkProblem::Unreachable { .. }
             | LinkProblem::Forbidden
             | LinkProblem::Silent
             | LinkProblem::Protocol { .. } => false,
@@ -432,13 +493,16 @@ impl Machine {
 
     /// Sends a message, if there is a line.
     fn say(&mut self, body: FromDesktop, todo: &mut Vec<Effect>) {
-        let Some(line) = &mut self.line else { return };
+        todo.extend(self.written(body).map(Effect::Send));
+    }
+
+    /// The next frame, if there is a line.
+    fn written(&mut self, body: FromDesktop) -> Option<String> {
+        let line = self.line.as_mut()?;
         line.sequence += 1;
         let event_id = format!("{}-{}-{}", self.who.instance_id, self.lines, line.sequence);
-        match wire::write(&Frame { event_id, sequence: line.sequence, body }) {
-            Ok(text) => todo.push(Effect::Send(text)),
-            Err(error) => tracing::error!(%error, "a frame could not be written"),
-        }
+        let written = wire::write(&Frame { event_id, sequence: line.sequence, body });
+        written.map_err(|error| tracing::error!(%error, "a frame could not be written")).ok()
     }
 
     fn is_welcome(&self) -> bool {

@@ -41,7 +41,7 @@ struct AtGate {
 /// The desktop around the machine. The record outlives it.
 struct World {
     dice: Dice,
-    now: UnixMs,
+    now: UptimeMs,
     machine: Machine,
     record: BTreeMap<String, (LinkRecord, bool)>,
     gate: BTreeMap<CallNumber, AtGate>,
@@ -57,7 +57,10 @@ struct World {
     expected: BTreeMap<String, &'static str>,
     /// Calls that the server cancelled on this line before they had a place.
     cancelled: BTreeSet<String>,
+    /// The arguments of each dispatch.
+    asked: BTreeMap<String, String>,
     restarts: u32,
+    repeats_answered: u32,
 }
 
 fn machine(restarts: u32) -> Machine {
@@ -68,7 +71,7 @@ impl World {
     fn new(seed: u64) -> Self {
         Self {
             dice: Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
-            now: UnixMs(1_764_460_800_000),
+            now: UptimeMs(1_000_000),
             machine: machine(0),
             record: BTreeMap::new(),
             gate: BTreeMap::new(),
@@ -79,12 +82,22 @@ impl World {
             runs: BTreeMap::new(),
             expected: BTreeMap::new(),
             cancelled: BTreeSet::new(),
+            asked: BTreeMap::new(),
             restarts: 0,
+            repeats_answered: 0,
         }
     }
 
+    fn now(&self) -> Now {
+        Now { clock: UnixMs(self.clock_ms()), uptime: self.now }
+    }
+
+    fn clock_ms(&self) -> i64 {
+        1_764_460_800_000_i64.saturating_add_unsigned(self.now.0)
+    }
+
     fn step(&mut self, input: Input) {
-        let mut todo: VecDeque<Effect> = self.machine.step(self.now, input).into();
+        let mut todo: VecDeque<Effect> = self.machine.step(self.now(), input).into();
         while let Some(effect) = todo.pop_front() {
             todo.extend(self.carry_out(effect));
         }
@@ -92,10 +105,27 @@ impl World {
 
     fn carry_out(&mut self, effect: Effect) -> Vec<Effect> {
         match effect {
-            Effect::Send(text) => {
+            Effect::Send(text) | Effect::SendContent { text, .. } => {
                 assert!(self.is_open, "nothing is sent into a closed socket");
-                self.on_the_wire.push_back(serde_json::from_str(&text).unwrap());
+                let frame: Value = serde_json::from_str(&text).unwrap();
+                self.check_refusal(&frame);
+                self.on_the_wire.push_back(frame);
                 Vec::new()
+            }
+            Effect::LookUp(refused) => {
+                let known = self.record.get(&refused.result.tool_call_id).map(|(record, _)| record);
+                let known = known.filter(|known| known.is_same(&refused.shown.tool, &refused.arguments_hash));
+                let input = match known {
+                    None => Input::Refused(refused),
+                    Some(record) => {
+                        self.repeats_answered += 1;
+                        if record.end.is_none() {
+                            return Vec::new();
+                        }
+                        Input::Owed(owed_result(record))
+                    }
+                };
+                self.machine.step(self.now(), input)
             }
             Effect::Close(code) => panic!("the server keeps to the protocol: {code:?}"),
             Effect::Examine { number, request, .. } => {
@@ -112,7 +142,7 @@ impl World {
             Effect::Reserve { number, tool_call_id, execution_id, arguments_hash, tool, path } => {
                 let owed = self.record.values().filter(|(record, acked)| record.end.is_some() && !acked).count();
                 let known = self.record.get(&tool_call_id).map(|(record, _)| record);
-                let admission = admit(known, &arguments_hash, owed as u64);
+                let admission = admit(known, &tool, &arguments_hash, owed as u64);
                 if admission == Admission::Fresh {
                     let record = LinkRecord {
                         tool_call_id: tool_call_id.clone(),
@@ -120,12 +150,12 @@ impl World {
                         arguments_hash,
                         tool,
                         path,
-                        reserved_at: self.now,
+                        reserved_at: self.now().clock,
                         end: None,
                     };
                     self.record.insert(tool_call_id, (record, false));
                 }
-                self.machine.step(self.now, Input::Reserved { number, admission: Some(admission) })
+                self.machine.step(self.now(), Input::Reserved { number, admission: Some(admission) })
             }
             Effect::Decide { number, passage } => {
                 if passage == Passage::GoOn {
@@ -150,17 +180,18 @@ impl World {
                 assert_eq!(record.end, None, "an end is never overwritten");
                 record.end = Some(end);
                 record.execution_id.clone_from(&result.execution_id);
-                self.machine.step(self.now, Input::Kept(result))
+                self.machine.step(self.now(), Input::Kept(result))
             }
             Effect::LoadOwed => {
                 let owed: Vec<_> =
                     self.record.values().filter(|(record, acked)| record.end.is_some() && !acked).collect();
                 let results: Vec<_> = owed.into_iter().map(|(record, _)| owed_result(record)).collect();
-                results.into_iter().flat_map(|result| self.machine.step(self.now, Input::Owed(result))).collect()
+                let now = self.now();
+                results.into_iter().flat_map(|result| self.machine.step(now, Input::Owed(result))).collect()
             }
             Effect::LoadKept { tool_call_id, .. } => {
                 let result = owed_result(&self.record[&tool_call_id].0);
-                self.machine.step(self.now, Input::Owed(result))
+                self.machine.step(self.now(), Input::Owed(result))
             }
             Effect::Acknowledge { tool_call_id } => {
                 let (record, acked) = self.record.get_mut(&tool_call_id).unwrap();
@@ -170,6 +201,17 @@ impl World {
             }
             Effect::Welcomed | Effect::Show(_) | Effect::Wait { .. } => Vec::new(),
         }
+    }
+
+    /// The server takes every refusal as the end of the call: none is sent for one that is under way or over.
+    fn check_refusal(&self, frame: &Value) {
+        let code = frame["error"]["code"].as_str().unwrap_or_default();
+        if !["REQUEST_EXPIRED", "PATH_NOT_FOUND", "RATE_LIMITED"].contains(&code) {
+            return;
+        }
+        let (id, dispatch) = (frame["tool_call_id"].as_str().unwrap(), frame["execution_id"].as_str().unwrap());
+        let known = self.record.get(id).is_some_and(|(record, _)| record.arguments_hash == self.asked[dispatch]);
+        assert!(!known, "a repeat of {id} is refused with {code}");
     }
 
     fn say(&mut self, mut body: Value) {
@@ -186,7 +228,7 @@ impl World {
         self.is_open = true;
         self.sequence = 0;
         self.step(Input::Opened);
-        let time = Timestamp::from_millisecond(self.now.0).unwrap().to_string();
+        let time = Timestamp::from_millisecond(self.clock_ms()).unwrap().to_string();
         let kind = "device.registered";
         self.say(json!({"type": kind, "connection_id": "k", "server_time": time, "heartbeat_seconds": 15}));
     }
@@ -226,7 +268,9 @@ impl World {
         let has_other_arguments = self.dice.chance(8);
         let arguments = json!({"path": if has_other_arguments { "other" } else { "a.txt" }});
         let lives_ms = if self.dice.chance(6) { 0 } else { 60_000 };
-        let (execution, expires) = (self.dice.roll(1_000_000), self.now.0 + lives_ms);
+        let (execution, expires) = (self.dice.roll(1_000_000), self.clock_ms() + lives_ms);
+        let hash = arguments_hash(&arguments).unwrap();
+        self.asked.insert(format!("x{execution}"), hash);
         self.say(json!({
             "type": "tool.call.request", "tool_call_id": id, "execution_id": format!("x{execution}"), "attempt_no": 1,
             "run_id": "r", "device_id": "d1", "tool_name": "workspace.read_file", "tool_version": "1",
@@ -340,11 +384,11 @@ fn owed_result(record: &LinkRecord) -> CallResult {
 
 #[test]
 fn in_ten_thousand_random_histories_a_call_runs_at_most_once_ends_as_the_model_says_and_nothing_is_lost() {
-    let (mut ended, mut restarts) = (BTreeMap::<String, u32>::new(), 0);
+    let (mut ended, mut restarts, mut repeats_answered) = (BTreeMap::<String, u32>::new(), 0, 0);
     for seed in 1..=SEQUENCES {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
-            world.now.0 += i64::try_from(world.dice.roll(3)).unwrap();
+            world.now = world.now.after(world.dice.roll(3));
             match world.dice.roll(16) {
                 0..=3 => world.request(),
                 4 => world.cancel(),
@@ -366,6 +410,7 @@ fn in_ten_thousand_random_histories_a_call_runs_at_most_once_ends_as_the_model_s
         assert!(world.record.values().all(|(record, acked)| *acked && record.end.as_ref().unwrap().output.is_none()));
         assert_eq!(world.machine.calls(), 0, "seed {seed}");
         restarts += world.restarts;
+        repeats_answered += world.repeats_answered;
         for status in world.settled.into_values() {
             *ended.entry(status).or_default() += 1;
         }
@@ -374,4 +419,5 @@ fn in_ten_thousand_random_histories_a_call_runs_at_most_once_ends_as_the_model_s
     let names: Vec<&str> = ended.keys().map(String::as_str).collect();
     assert_eq!(names, ["cancelled", "failed", "rejected", "succeeded", "timed_out", "unknown"]);
     assert!(ended.values().all(|count| *count > 500) && restarts > 1_000, "{ended:?}, {restarts} restarts");
+    assert!(repeats_answered > 1_000, "{repeats_answered} repeats would have been refused");
 }

@@ -23,7 +23,7 @@ pub fn sentence(code: &str) -> &'static str {
         "IDEMPOTENCY_CONFLICT" => "The same call was sent before with other arguments.",
         "CONFIRMATION_REJECTED" => "The person at the computer refused, or did not answer in time.",
         "CANCELLED_BY_SERVER" => "The call was taken back before it was done.",
-        "CANCELLED" => "The person at the computer ended the connection.",
+        "CANCELLED" => "The person at the computer ended the connection, or gave it another folder.",
         "TIMED_OUT" => "It took longer than it may.",
         "TARGET_CHANGED" => "What is there keeps changing.",
         "DESKTOP_RESTARTED" => "The desktop ended while the call was under way; it may have run.",

@@ -4,10 +4,11 @@ use super::*;
 use crate::ir::LinkCallState;
 use crate::link::wire::{ResultStatus, arguments_hash};
 
-const NOW: UnixMs = UnixMs(1_764_460_800_000);
+const CLOCK: i64 = 1_764_460_800_000;
+const NOW: Now = Now { clock: UnixMs(CLOCK), uptime: UptimeMs(1_000_000) };
 
-fn at(ms: i64) -> UnixMs {
-    UnixMs(NOW.0 + ms)
+fn at(ms: u64) -> Now {
+    Now { clock: UnixMs(CLOCK.saturating_add_unsigned(ms)), uptime: NOW.uptime.after(ms) }
 }
 
 pub(super) fn offered() -> Vec<OfferedTool> {
@@ -36,7 +37,7 @@ fn welcome() -> Value {
     json!({
         "type": "device.registered", "connection_id": "k1",
         // The server's clock is a minute ahead.
-        "server_time": Timestamp::from_millisecond(NOW.0 + 60_000).unwrap().to_string(), "heartbeat_seconds": 15,
+        "server_time": Timestamp::from_millisecond(CLOCK + 60_000).unwrap().to_string(), "heartbeat_seconds": 15,
     })
 }
 
@@ -47,7 +48,7 @@ fn request(change: &Value) -> Value {
         "device_id": "d1", "tool_name": "workspace.read_file", "tool_version": "1",
         "arguments_hash": arguments_hash(&arguments).unwrap(), "arguments": arguments,
         "requires_confirmation": false, "execution_timeout_ms": 10_000,
-        "expires_at": Timestamp::from_millisecond(NOW.0 + 60_000 + 5_000).unwrap().to_string(),
+        "expires_at": Timestamp::from_millisecond(CLOCK + 60_000 + 5_000).unwrap().to_string(),
     });
     for (name, value) in change.as_object().unwrap() {
         request[name] = value.clone();
@@ -65,9 +66,9 @@ fn connected() -> Machine {
 
 /// What was sent, without what every frame has.
 fn sent(effects: &[Effect]) -> Vec<Value> {
-    let frames = effects.iter().filter_map(|effect| {
-        let Effect::Send(text) = effect else { return None };
-        Some(serde_json::from_str::<Value>(text).unwrap())
+    let frames = effects.iter().filter_map(|effect| match effect {
+        Effect::Send(text) | Effect::SendContent { text, .. } => Some(serde_json::from_str::<Value>(text).unwrap()),
+        _ => None,
     });
     frames
         .map(|mut frame| {
@@ -79,6 +80,14 @@ fn sent(effects: &[Effect]) -> Vec<Value> {
 
 fn code(effects: &[Effect]) -> Option<String> {
     sent(effects).first().and_then(|frame| frame["error"]["code"].as_str().map(str::to_owned))
+}
+
+/// The code of a refusal that is sent unless the record knows the call.
+fn looked_up(effects: &[Effect]) -> Option<String> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::LookUp(refused) => refused.shown.code.clone(),
+        _ => None,
+    })
 }
 
 fn end(state: LinkCallState) -> LinkEnd {
@@ -106,7 +115,7 @@ fn sequence_numbers_and_names_of_events_rise_and_are_never_used_twice() {
     let mut machine = connected();
     let mut heads = Vec::new();
     for second in 1..=60 {
-        machine.step(at(second * 1_000), frame(u64::try_from(second).unwrap() + 1, json!({"type": "heartbeat"})));
+        machine.step(at(second * 1_000), frame(second + 1, json!({"type": "heartbeat"})));
         for effect in machine.step(at(second * 1_000), Input::Tick) {
             let Effect::Send(text) = effect else { panic!("{effect:?}") };
             let frame: Value = serde_json::from_str(&text).unwrap();
@@ -146,17 +155,19 @@ fn a_name_that_stands_twice_in_the_arguments_is_refused() {
 fn a_call_goes_over_gate_and_record_to_a_result_that_is_kept_before_it_is_sent() {
     let mut machine = connected();
     let effects = machine.step(NOW, frame(2, request(&json!({}))));
-    let Effect::Examine { number, until, .. } = &effects[1] else { panic!("{effects:?}") };
+    let [Effect::Examine { number, until, .. }] = &effects[..] else { panic!("{effects:?}") };
     let number = *number;
-    assert_eq!(*until, at(5_000), "by the own clock");
+    assert_eq!(*until, at(5_000).uptime, "by the own count");
     let effects = machine.step(NOW, Input::Examined { number });
     assert!(matches!(&effects[..], [Effect::Reserve { path, .. }] if path == "a.txt"), "{effects:?}");
     let effects = machine.step(NOW, Input::Reserved { number, admission: Some(Admission::Fresh) });
     assert!(effects.contains(&Effect::Decide { number, passage: Passage::GoOn }));
     let effects = machine.step(NOW, Input::Ended { number, end: end(LinkCallState::Succeeded) });
-    let Effect::Keep { result, .. } = &effects[1] else { panic!("{effects:?}") };
-    assert_eq!(sent(&effects), Vec::<Value>::new());
+    let [Effect::Show(shown), Effect::Keep { result, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((shown.state, shown.is_recorded, shown.sent_bytes), (LinkCallState::Succeeded, true, 0));
     let effects = machine.step(NOW, Input::Kept(result.clone()));
+    let [Effect::SendContent { tool_call_id, bytes, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((tool_call_id.as_str(), *bytes), ("t:c", 19), "it is counted when it leaves");
     assert_eq!(
         sent(&effects),
         [json!({
@@ -175,7 +186,69 @@ fn a_call_that_expired_while_it_was_examined_is_refused_without_a_place() {
     machine.step(NOW, frame(2, request(&json!({}))));
     let effects = machine.step(at(5_001), Input::Examined { number: 1 });
     assert_eq!(effects[0], Effect::Decide { number: 1, passage: Passage::Expired });
-    assert_eq!(code(&effects).as_deref(), Some("REQUEST_EXPIRED"));
+    let Effect::LookUp(refused) = &effects[1] else { panic!("{effects:?}") };
+    let answered = machine.step(at(5_001), Input::Refused(refused.clone()));
+    assert_eq!(code(&answered).as_deref(), Some("REQUEST_EXPIRED"));
+    let Effect::Show(shown) = &answered[1] else { panic!("{answered:?}") };
+    assert_eq!((shown.state, shown.is_recorded), (LinkCallState::Rejected, false));
+}
+
+/// The server takes a refusal as the end of the call, whatever the first dispatch comes to.
+#[test]
+fn a_repeat_of_a_call_that_is_under_way_is_never_refused() {
+    let mut machine = connected();
+    machine.step(NOW, frame(2, request(&json!({}))));
+    let again = || request(&json!({"execution_id": "x2", "attempt_no": 2}));
+    machine.step(NOW, frame(3, again()));
+    // The file was away for a moment, the time is over, there are too many: the first one is still being looked at.
+    let error = Some(error_of("PATH_NOT_FOUND"));
+    let refused = LinkEnd { state: LinkCallState::Rejected, output: None, error, duration_ms: 0 };
+    assert_eq!(machine.step(NOW, Input::Ended { number: 2, end: refused }), []);
+    machine.step(NOW, frame(4, again()));
+    let late = machine.step(at(5_001), Input::Examined { number: 3 });
+    assert_eq!(late, [Effect::Decide { number: 3, passage: Passage::Expired }]);
+    for other in 0..MOST_CALLS as u64 {
+        machine.step(NOW, frame(5 + other, request(&json!({"tool_call_id": format!("t:{other}")}))));
+    }
+    assert_eq!(machine.step(NOW, frame(100, again())), []);
+    // The control: the same with other arguments is another call, and one that is not known.
+    let other = request(&json!({"arguments": {"path": "b.txt"}}));
+    assert_eq!(looked_up(&machine.step(NOW, frame(101, other))).as_deref(), Some("RATE_LIMITED"));
+}
+
+#[test]
+fn more_calls_than_a_person_can_want_do_not_come_to_the_gate() {
+    let mut machine = connected();
+    let mut sequence = 1;
+    let mut come = |now: Now| {
+        sequence += 1;
+        let effects = machine.step(now, frame(sequence, request(&json!({"tool_call_id": format!("t:{sequence}")}))));
+        let number = effects.iter().find_map(|effect| match effect {
+            Effect::Examine { number, .. } => Some(*number),
+            _ => None,
+        });
+        let Some(number) = number else {
+            assert_eq!(looked_up(&effects).as_deref(), Some("RATE_LIMITED"));
+            return false;
+        };
+        machine.step(now, Input::Ended { number, end: end(LinkCallState::Rejected) });
+        true
+    };
+    let mut taken = |now: Now| (0..200).filter(|_| come(now)).count();
+    assert_eq!([taken(NOW), taken(at(1_000)), taken(at(4_000))], [120, 1, 3]);
+}
+
+#[test]
+fn a_clock_that_is_set_changes_nothing_about_beats_silence_and_the_time_of_a_call() {
+    for clock in [CLOCK - 3_600_000, CLOCK + 3_600_000] {
+        let set = |ms: u64| Now { clock: UnixMs(clock), uptime: NOW.uptime.after(ms) };
+        let mut machine = connected();
+        assert_eq!(sent(&machine.step(set(15_000), Input::Tick)), [json!({"type": "heartbeat"})]);
+        let effects = machine.step(set(15_000), frame(2, request(&json!({}))));
+        let [Effect::Examine { until, .. }] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(*until, at(5_000).uptime, "{clock}");
+        assert_eq!(machine.step(set(60_000), Input::Tick), [Effect::Close(CloseCode::Silence)]);
+    }
 }
 
 #[test]
@@ -202,8 +275,8 @@ fn the_same_name_with_other_arguments_is_a_conflict_and_a_finished_one_is_sent_a
         machine.step(NOW, Input::Reserved { number: 1, admission })
     };
     assert_eq!(code(&reserved(Some(Admission::Conflict))).as_deref(), Some("IDEMPOTENCY_CONFLICT"));
-    assert_eq!(code(&reserved(Some(Admission::Full))).as_deref(), Some("RATE_LIMITED"));
-    assert_eq!(code(&reserved(None)).as_deref(), Some("IO_ERROR"));
+    assert_eq!(looked_up(&reserved(Some(Admission::Full))).as_deref(), Some("RATE_LIMITED"));
+    assert_eq!(looked_up(&reserved(None)).as_deref(), Some("IO_ERROR"));
     let effects = reserved(Some(Admission::Finished));
     assert_eq!(
         effects,
@@ -276,7 +349,7 @@ fn a_flood_ends_the_connection_and_what_is_under_way_stays_bounded() {
         if effects.contains(&Effect::Close(CloseCode::BadProtocol)) {
             break;
         }
-        codes.extend(code(&effects));
+        codes.extend(looked_up(&effects));
         assert!(sequence < 2_000, "a flood goes on");
     }
     assert_eq!(machine.calls(), MOST_CALLS);
@@ -333,13 +406,38 @@ fn a_token_that_is_no_longer_taken_and_a_newer_connection_cancel_what_is_under_w
         machine.step(NOW, Input::Reserved { number: 1, admission: Some(Admission::Fresh) });
         machine
     };
+    let lost = |code| Input::Lost { code, detail: String::new(), chance: 0.0 };
+    let cancelled = Effect::Cancel { number: 1 };
+    assert!(under_way().step(NOW, lost(Some(4_409))).contains(&cancelled), "nobody hears of it here");
+    assert!(under_way().step(NOW, lost(Some(4_401))).contains(&cancelled), "its token was taken back");
     let mut machine = under_way();
-    let lost = Input::Lost { code: None, detail: String::new(), chance: 0.0 };
-    assert!(!machine.step(NOW, lost).contains(&Effect::Cancel { number: 1 }), "a broken line cancels nothing");
-    let replaced = Input::Lost { code: Some(4_409), detail: "replaced".into(), chance: 1.0 };
-    assert!(under_way().step(NOW, replaced).contains(&Effect::Cancel { number: 1 }), "nobody hears of it here");
+    assert!(!machine.step(NOW, lost(None)).contains(&cancelled), "a broken line cancels nothing");
+    // A server that cannot write, or a proxy before it, is no reason to close what the person is asked.
+    machine.step(NOW, Input::Opened);
+    let refused = machine.step(NOW, lost(Some(4_401)));
+    let [Effect::Wait { problem, wait_ms: Some(_) }] = &refused[..] else { panic!("{refused:?}") };
+    assert_eq!(*problem, Problem::Other(LinkProblem::TicketRefused));
+    for problem in [
+        LinkProblem::Forbidden,
+        LinkProblem::Silent,
+        LinkProblem::Unreachable { detail: "it answers with status 403".into() },
+        LinkProblem::Workspace { detail: "gone".into() },
+    ] {
+        let effects = machine.step(NOW, Input::NotOpened { problem: problem.clone(), chance: 0.0 });
+        let [Effect::Wait { wait_ms: Some(_), .. }] = &effects[..] else { panic!("{problem:?}: {effects:?}") };
+    }
     let refused = Input::NotOpened { problem: LinkProblem::TokenRefused, chance: 0.0 };
-    assert!(machine.step(NOW, refused).contains(&Effect::Cancel { number: 1 }));
+    assert!(machine.step(NOW, refused).contains(&cancelled));
+}
+
+#[test]
+fn a_server_that_understands_nothing_and_one_that_sends_no_text_end_the_connection() {
+    let mut machine = connected();
+    let complaint = json!({"type": "protocol.error", "code": "WHAT", "message": "no"});
+    let ended = (2..500).find(|sequence| !machine.step(NOW, frame(*sequence, complaint.clone())).is_empty());
+    assert_eq!(ended, Some(2 + u64::from(MOST_COMPLAINTS)));
+    let garbled = Input::Garbled { detail: "too long".into() };
+    assert_eq!(connected().step(NOW, garbled), [Effect::Close(CloseCode::BadProtocol)]);
 }
 
 #[test]
@@ -354,6 +452,8 @@ fn a_result_that_does_not_fit_into_a_frame_is_a_failure() {
     };
     assert_eq!(code(&connected().step(NOW, Input::Kept(result(9 << 20)))).as_deref(), Some("FILE_TOO_LARGE"));
     assert_eq!(code(&connected().step(NOW, Input::Kept(result(1 << 20)))), None);
+    let nothing_left = connected().step(NOW, Input::Kept(result(9 << 20)));
+    assert!(matches!(&nothing_left[..], [Effect::Send(_)]), "{nothing_left:?}");
 }
 
 #[test]

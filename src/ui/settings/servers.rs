@@ -12,13 +12,13 @@ use crate::app::link::{LinkForm, state_key};
 use crate::app::rows::{bytes, short_path};
 use crate::app::thread::host;
 use crate::app::{Intent, PathPurpose};
-use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkState, LinkView};
+use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkState, LinkView, UnixMs};
 use crate::lang::Arg;
 use crate::policy::{escape, escape_name};
 use crate::secret::SecretKey;
 use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
-use crate::ui::widget::{Button, TextField};
+use crate::ui::widget::{Button, TextField, hover_line};
 
 use super::{SettingsView, dotted_row, group, heading, note, row, title};
 
@@ -130,7 +130,17 @@ fn server(ui: &mut Ui, scene: &mut Scene<'_>, link: &LinkView) {
 /// Folder, state, what stands in the way, and how much left.
 fn server_help(scene: &Scene<'_>, link: &LinkView) -> String {
     let lang = scene.lang;
-    let mut words = vec![lang.text(state_key(&link.state)).to_owned(), short_path(&link.server.workspace, scene.home)];
+    let state = match &link.state {
+        LinkState::Waiting { until, .. } => {
+            lang.format("link-waiting-until", &[("time", Arg::from(moment(scene, *until, "%H:%M:%S")))])
+        }
+        LinkState::Paused
+        | LinkState::Connecting
+        | LinkState::Connected
+        | LinkState::Replaced
+        | LinkState::Stopped { .. } => lang.text(state_key(&link.state)).to_owned(),
+    };
+    let mut words = vec![state, short_path(&link.server.workspace, scene.home)];
     if link.sent_bytes > 0 {
         words.push(lang.format("settings-server-sent", &[("size", Arg::from(bytes(link.sent_bytes)))]));
     }
@@ -141,7 +151,7 @@ fn server_help(scene: &Scene<'_>, link: &LinkView) -> String {
         help.push_str(lang.text(key));
         if !detail.is_empty() {
             help.push(' ');
-            help.push_str(&escape(detail, false));
+            help.push_str(&hover_line(detail));
         }
     }
     help
@@ -225,12 +235,12 @@ fn finish(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ServerView, form: &Link
     }
 }
 
-/// When a call came, by the local clock.
-fn moment(scene: &Scene<'_>, call: &LinkCall) -> String {
+/// A moment by the local clock.
+fn moment(scene: &Scene<'_>, at: UnixMs, format: &str) -> String {
     let seconds = i32::try_from(scene.state.utc_offset_ms / 1000).unwrap_or(0);
     let zone = Offset::from_seconds(seconds).map_or(TimeZone::UTC, TimeZone::fixed);
-    let format = |time: Timestamp| time.to_zoned_datetime(zone).strftime("%m-%d %H:%M:%S").to_string();
-    Timestamp::from_millisecond(call.at.0).map(format).unwrap_or_default()
+    let written = |time: Timestamp| time.to_zoned_datetime(zone).strftime(format).to_string();
+    Timestamp::from_millisecond(at.0).map(written).unwrap_or_default()
 }
 
 /// A server's calls, newest first.
@@ -241,7 +251,7 @@ fn list(ui: &mut Ui, scene: &mut Scene<'_>, calls: &[LinkCall]) {
     }
     for call in calls {
         let name = format!("{}  {}", escape(&call.tool, false), escape_name(&call.path, false));
-        let mut words = vec![moment(scene, call), lang.text(call.state.text_key()).to_owned()];
+        let mut words = vec![moment(scene, call.at, "%m-%d %H:%M:%S"), lang.text(call.state.text_key()).to_owned()];
         words.extend(call.code.as_ref().map(|code| escape(code, false).into_owned()));
         if call.sent_bytes > 0 {
             words.push(lang.format("settings-server-sent", &[("size", Arg::from(bytes(call.sent_bytes)))]));
@@ -249,7 +259,7 @@ fn list(ui: &mut Ui, scene: &mut Scene<'_>, calls: &[LinkCall]) {
         let colors = &scene.theme.colors;
         let color = match call.state {
             LinkCallState::Succeeded => colors.good,
-            LinkCallState::Checking | LinkCallState::Running => colors.warn,
+            LinkCallState::Running => colors.warn,
             LinkCallState::Failed | LinkCallState::TimedOut | LinkCallState::Unknown => colors.bad,
             LinkCallState::Rejected | LinkCallState::Cancelled => colors.faint,
         };

@@ -57,7 +57,39 @@ fn a_frame_of_sixteen_megabytes_is_not_taken_in() {
     let (mut desktop, mut line) = Desktop::connected(&server);
     // The desktop hangs up in the middle, so that the rest cannot be sent.
     line.socket.send(Message::text("x".repeat(16 << 20))).ok();
-    ends(&mut desktop, &LinkProblem::Unreachable { detail: String::new() });
+    ends(&mut desktop, &protocol());
+}
+
+#[test]
+fn a_frame_that_says_it_is_too_long_ends_the_connection_with_4400() {
+    let server = LinkServer::new();
+    let (mut desktop, mut line) = Desktop::connected(&server);
+    let head = [&[0x81, 127][..], &(9_u64 << 20).to_be_bytes()].concat();
+    line.socket.get_mut().write_all(&head).unwrap();
+    assert_eq!(line.hear_end().0, Some(4400));
+    ends(&mut desktop, &protocol());
+}
+
+/// A parser quotes what it stumbles over: that is not shown, logged or sent back.
+#[test]
+fn of_a_word_of_seven_megabytes_little_is_kept_and_little_goes_back() {
+    let server = LinkServer::new();
+    let (mut desktop, mut line) = Desktop::connected(&server);
+    let huge = "x".repeat(7 << 20);
+    for body in [json!({"type": huge}), json!({"type": "protocol.error", "code": huge, "message": huge})] {
+        line.say(body);
+    }
+    line.ask("t:1", LIST, &json!({"path": "."}));
+    let answers = [line.hear(), line.hear()];
+    assert_eq!((&answers[0]["type"], &answers[1]["status"]), (&json!("protocol.error"), &json!("succeeded")));
+    assert!(answers[0].to_string().len() < 1_000);
+    let text = format!(r#"{{"type":"heartbeat","event_id":"a","sequence":"{huge}"}}"#);
+    line.socket.send(Message::text(text)).unwrap();
+    let length = desktop.next(|event| match state_of(event)? {
+        LinkState::Waiting { problem: LinkProblem::Protocol { detail }, .. } => Some(detail.len()),
+        _ => None,
+    });
+    assert!((1..1_000).contains(&length), "{length}");
 }
 
 #[test]
@@ -75,7 +107,7 @@ fn a_message_in_endless_pieces_is_not_taken_in() {
         }
         sent = stream.write_all(&frame(0x00));
     }
-    ends(&mut desktop, &LinkProblem::Unreachable { detail: String::new() });
+    ends(&mut desktop, &protocol());
 }
 
 /// Nothing is unpacked here, so nothing small can become something huge.
@@ -94,7 +126,7 @@ fn a_compressed_message_ends_the_connection() {
         if is_taken {
             assert_eq!(line.hear()["status"], "succeeded");
         } else {
-            ends(&mut desktop, &LinkProblem::Unreachable { detail: String::new() });
+            ends(&mut desktop, &protocol());
         }
     }
 }

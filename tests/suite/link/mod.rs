@@ -2,16 +2,19 @@
 //! loss and return, and servers that mean no good.
 #![expect(clippy::disallowed_methods, reason = "tests lay out their own files")]
 
+mod clock;
 mod command;
+mod ending;
 mod hostile;
 pub(crate) mod kill;
+mod repeat;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nod::engine::{Engine, EngineOptions, Inbox, Keys};
-use nod::ir::{Decider, LinkState, LinkView};
+use nod::engine::{Engine, EngineOptions, Inbox, Keys, system_clock};
+use nod::ir::{Clock, Decider, LinkCall, LinkState, LinkView};
 use nod::port::{Answer, Command, ConfirmRequest, Event};
 use nod::secret::{MemoryVault, SecretKey};
 use serde_json::{Value, json};
@@ -32,10 +35,11 @@ pub(crate) struct Desktop {
     seen: Vec<Event>,
 }
 
-fn start(place: &Path) -> (Engine, Inbox) {
+fn start(place: &Path, clock: Clock) -> (Engine, Inbox) {
     let mut options = EngineOptions::new(place.join("data"), env!("CARGO_BIN_EXE_nod"));
     options.home = Some(place.join("home"));
     options.keys = Arc::new(Keys::new(Arc::new(MemoryVault::default())));
+    options.clock = clock;
     let engine = Engine::start(options).unwrap();
     let inbox = engine.subscribe(Arc::new(|| {}));
     (engine, inbox)
@@ -66,13 +70,21 @@ impl Desktop {
     }
 
     pub(crate) fn over(place: TempDir) -> Self {
-        let (engine, inbox) = start(place.path());
+        Self::by_clock(place, system_clock())
+    }
+
+    fn by_clock(place: TempDir, clock: Clock) -> Self {
+        let (engine, inbox) = start(place.path(), clock);
         Self { engine: Some(engine), inbox, place, seen: Vec::new() }
     }
 
     /// One that is connected to this server, and the server's end.
     fn connected(server: &LinkServer) -> (Self, Line) {
-        let mut desktop = Self::new();
+        Self::new().connected_to(server)
+    }
+
+    fn connected_to(self, server: &LinkServer) -> (Self, Line) {
+        let mut desktop = self;
         desktop.run(server);
         let line = server.welcome();
         desktop.state_is(&LinkState::Connected);
@@ -137,6 +149,22 @@ impl Desktop {
     pub(crate) fn was_asked(&mut self) -> bool {
         self.is_awake();
         self.seen.iter().any(|event| matches!(event, Event::ConfirmAsked(_)))
+    }
+
+    /// A server's calls as they are listed, newest first.
+    fn listed(&mut self, url: &str) -> Vec<LinkCall> {
+        self.send(Command::ListLinkCalls { url: url.to_owned() });
+        self.next(|event| match event {
+            Event::LinkCallsListed { calls, .. } => Some(calls.clone()),
+            _ => None,
+        })
+    }
+
+    /// Whether a question was closed by now.
+    fn is_closed(&mut self, question: &ConfirmRequest) -> bool {
+        self.is_awake();
+        let is_it = |event: &Event| matches!(event, Event::ConfirmClosed { confirm, .. } if *confirm == question.id);
+        self.seen.iter().any(is_it)
     }
 
     /// The engine answers other front ends.
@@ -453,11 +481,7 @@ fn a_server_is_added_with_its_token_paused_and_removed() {
     desktop.send(Command::PauseLink { url: server.url(), is_paused: true });
     desktop.state_is(&LinkState::Paused);
     line.hear_end();
-    desktop.send(Command::ListLinkCalls { url: server.url() });
-    let calls = desktop.next(|event| match event {
-        Event::LinkCallsListed { calls, .. } => Some(calls.clone()),
-        _ => None,
-    });
+    let calls = desktop.listed(&server.url());
     assert_eq!(calls.iter().map(|call| call.tool_call_id.as_str()).collect::<Vec<_>>(), ["t:1"]);
     desktop.send(Command::PauseLink { url: server.url(), is_paused: false });
     // The token comes from where it was kept.

@@ -16,6 +16,8 @@ use super::desk::PATIENCE;
 
 /// The user token that it takes.
 pub(crate) const TOKEN: &str = "user-token-planted";
+/// What it says of every other one.
+pub(crate) const UNKNOWN_TOKEN: &str = r#"{"error":{"code":"UNAUTHORIZED","message":"Send a user token"}}"#;
 
 pub(crate) struct LinkServer {
     listener: TcpListener,
@@ -74,6 +76,14 @@ impl LinkServer {
         }
     }
 
+    /// Gives the next ticket that is wanted this answer instead.
+    pub(crate) fn refuse_ticket(&self, status: &str, body: &str) {
+        let stream = self.next_stream(Instant::now() + PATIENCE).expect("the desktop asks for a ticket");
+        let head = peeked_head(&stream);
+        assert!(head.starts_with("POST /api/desktop/connection-ticket "), "{head}");
+        answer(stream, &head, status, body);
+    }
+
     /// The next socket, with its device registered and welcomed and its tools heard.
     pub(crate) fn welcome(&self) -> Line {
         let mut line = self.accept();
@@ -118,13 +128,17 @@ fn peeked_head(stream: &TcpStream) -> String {
     }
 }
 
-fn give_ticket(mut stream: TcpStream, head: &str) {
+fn give_ticket(stream: TcpStream, head: &str) {
     let is_known = head.to_ascii_lowercase().contains(&format!("authorization: bearer {TOKEN}"));
-    let (status, body) = if is_known {
-        ("200 OK", json!({"ticket": "ticket-planted", "expires_in": 60}).to_string())
+    if is_known {
+        answer(stream, head, "200 OK", &json!({"ticket": "ticket-planted", "expires_in": 60}).to_string());
     } else {
-        ("401 Unauthorized", "{}".to_owned())
-    };
+        answer(stream, head, "401 Unauthorized", UNKNOWN_TOKEN);
+    }
+}
+
+/// Reads the whole request and answers it.
+fn answer(mut stream: TcpStream, head: &str, status: &str, body: &str) {
     let length =
         head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned));
     let length: usize = length.and_then(|length| length.trim().parse().ok()).unwrap_or(0);
