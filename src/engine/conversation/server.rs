@@ -130,10 +130,10 @@ async fn read<T: DeserializeOwned>(reply: Reply, limit: usize) -> Result<Option<
 /// Why a server does not do it, in its own words where it has some.
 async fn refused<T>(reply: Reply) -> Result<T, LinkProblem> {
     let status = reply.status;
-    if status == 401 || status == 403 {
+    let body = reply.bytes(SMALL_BYTES).await.unwrap_or_default();
+    if status == 401 && link::is_token_refused(&body) {
         return Err(LinkProblem::TokenRefused);
     }
-    let body = reply.bytes(SMALL_BYTES).await.unwrap_or_default();
     let said: Value = serde_json::from_slice(&body).unwrap_or_default();
     let words = said.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
     let words: String = words.chars().take(300).collect();

@@ -125,8 +125,8 @@ async fn ticket(http: &Http, token: &SecretKey, device_id: &str) -> Result<Strin
         .map_err(|_unfit| LinkProblem::Protocol { detail: "its answer is no ticket".to_owned() })
 }
 
-/// Whether this is how the server says that it does not know a token.
-fn is_token_refused(body: &[u8]) -> bool {
+/// Whether the body of a 401 is the server's own word that it does not know the token.
+pub(in crate::engine) fn is_token_refused(body: &[u8]) -> bool {
     let said: Value = serde_json::from_slice(body).unwrap_or_default();
     said.pointer("/error/code").and_then(Value::as_str) == Some("UNAUTHORIZED")
 }

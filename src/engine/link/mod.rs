@@ -28,7 +28,7 @@ use super::session::blank;
 use super::shared::{Shared, unique};
 
 pub(super) use board::Board;
-pub(super) use connect::{network, token};
+pub(super) use connect::{is_token_refused, network, token};
 pub(super) use desk::{Desk, Wish};
 use runner::Runner;
 
