@@ -80,7 +80,10 @@ pub(super) async fn approve(caller: &Caller, row: &mut CallRecord, place: &Place
                 }
             }
             (None, Decision::Ask { .. }) => {
-                place.turn_to_ask().await;
+                // A server's questions come one after the other by themselves: each waits no longer than its call lasts.
+                if caller.remote.is_none() {
+                    place.turn_to_ask().await;
+                }
                 ask::ask(caller, row, &plan, place, look > 0).await?
             }
             (None, Decision::Deny { failure, by, rule }) => {
@@ -103,7 +106,9 @@ pub(super) async fn approve(caller: &Caller, row: &mut CallRecord, place: &Place
             Access::Read => Arc::clone(&caller.shared.reads).acquire_owned().await.ok(),
             Access::Write | Access::Delete | Access::Execute => None,
         };
-        remote::check_not_over(caller)?;
+        if let Some(refusal) = remote::late_start(caller) {
+            return Err(refusal);
+        }
         let (plan, is_unchanged) = verify(caller, plan, &yes).await?;
         let now = caller.shared.now();
         let is_fresh = yes.covers(&row.call.id, &plan, now);

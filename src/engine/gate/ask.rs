@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use crate::agent::AfterCall;
-use crate::ir::{
-    Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId, UnixMs, UptimeMs,
-};
+use crate::ir::{Access, CallRecord, CallStatus, Code, ConfirmId, Decider, Failure, Network, Preview, RuleId, UnixMs};
 use crate::policy::{
     AskReason, Decision, PathPlace, Rule, RuleEffect, RuleMaker, RuleScope, TargetKind, decide, denials, proposals,
 };
@@ -36,7 +34,9 @@ pub(super) async fn ask(
     let _turn = remote::turn(caller).await?;
     let deadline = remote::deadline(caller);
     let request = question(caller, row, plan, reasons, scopes.clone(), is_asked_anew).await?;
-    let request = ConfirmRequest { expires_at: deadline.map(|deadline| on_the_clock(caller, deadline)), ..request };
+    let left_ms = deadline.map(|deadline| deadline.since(caller.shared.uptime()));
+    let expires_at = left_ms.map(|left_ms| UnixMs(request.asked_at.0.saturating_add_unsigned(left_ms)));
+    let request = ConfirmRequest { expires_at, ..request };
     let refusable: Vec<RuleScope> = request.denials.iter().map(|offer| offer.scope.clone()).collect();
     row.status = CallStatus::Waiting;
     caller.transcript.update_call(row).await.map_err(Failure::from)?;
@@ -82,13 +82,10 @@ pub(super) async fn ask(
     step("answered", &row.call.id);
     notify(caller, Notice::Answered(row.call.id.clone())).await;
     let approval = verdict?;
-    remote::check_in_time(caller, deadline)?;
-    Ok(approval)
-}
-
-/// What the clock will say at a moment to come, as far as anybody can know.
-fn on_the_clock(caller: &Caller, moment: UptimeMs) -> UnixMs {
-    UnixMs(caller.shared.now().0.saturating_add_unsigned(moment.since(caller.shared.uptime())))
+    match remote::late_yes(caller, deadline) {
+        Some(refusal) => Err(refusal),
+        None => Ok(approval),
+    }
 }
 
 async fn question(

@@ -78,20 +78,15 @@ pub(super) async fn too_late(caller: &Caller, deadline: Option<UptimeMs>) -> Ref
     lapsed(caller, deadline)
 }
 
-/// A yes counts only before its question was to be closed: both may come at once, after a sleep of the computer.
-pub(super) fn check_in_time(caller: &Caller, deadline: Option<UptimeMs>) -> Result<(), Refusal> {
-    match deadline {
-        Some(deadline) if caller.shared.uptime() > deadline => Err(lapsed(caller, deadline)),
-        Some(_) | None => Ok(()),
-    }
+/// Why a yes does not count that comes when its question was to be closed: both may come at once, after a sleep of the
+/// computer.
+pub(super) fn late_yes(caller: &Caller, deadline: Option<UptimeMs>) -> Option<Refusal> {
+    deadline.filter(|deadline| caller.shared.uptime() > *deadline).map(|deadline| lapsed(caller, deadline))
 }
 
-/// Whether a call may still begin: it may have waited for others since its yes.
-pub(super) fn check_not_over(caller: &Caller) -> Result<(), Refusal> {
-    match &caller.remote {
-        Some(remote) if caller.shared.uptime() > remote.until => Err(expired()),
-        Some(_) | None => Ok(()),
-    }
+/// Why a call does not begin whose time is over: it may have waited for others since its yes.
+pub(super) fn late_start(caller: &Caller) -> Option<Refusal> {
+    caller.remote.as_ref().filter(|remote| caller.shared.uptime() > remote.until).map(|_| expired())
 }
 
 async fn reached(caller: &Caller, moment: UptimeMs) {

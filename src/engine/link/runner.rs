@@ -253,6 +253,7 @@ impl Runner {
     /// Sends a frame, and notes what left with it. Gives the loss of the connection, should it break.
     async fn send(&mut self, text: String, content: Option<(String, u64)>) -> Option<Input> {
         if self.ending.is_cancelled() {
+            self.owed.clear();
             return None;
         }
         let Phase::Open { sender, .. } = &mut self.phase else { return None };
@@ -300,7 +301,7 @@ impl Runner {
     }
 
     /// Whether a call that is to be refused is a repeat of one that the record knows; gives what answers it.
-    async fn look_up(&self, refused: Box<Refused>) -> Option<Input> {
+    async fn look_up(&mut self, refused: Box<Refused>) -> Option<Input> {
         let id = &refused.result.tool_call_id;
         let known = self.shared.store.link_record(&self.server.url, id).await;
         let known = known.map_err(|error| tracing::error!(%error, "the record of calls cannot be read")).ok().flatten();

@@ -211,7 +211,7 @@ impl World {
         }
         let (id, dispatch) = (frame["tool_call_id"].as_str().unwrap(), frame["execution_id"].as_str().unwrap());
         let known = self.record.get(id).is_some_and(|(record, _)| record.arguments_hash == self.asked[dispatch]);
-        assert!(!known, "a repeat of {id} is refused with {code}");
+        assert!(!known, "{dispatch}, a repeat of {id}, is refused with {code}");
     }
 
     fn say(&mut self, mut body: Value) {
@@ -268,7 +268,7 @@ impl World {
         let has_other_arguments = self.dice.chance(8);
         let arguments = json!({"path": if has_other_arguments { "other" } else { "a.txt" }});
         let lives_ms = if self.dice.chance(6) { 0 } else { 60_000 };
-        let (execution, expires) = (self.dice.roll(1_000_000), self.clock_ms() + lives_ms);
+        let (execution, expires) = (self.asked.len(), self.clock_ms() + lives_ms);
         let hash = arguments_hash(&arguments).unwrap();
         self.asked.insert(format!("x{execution}"), hash);
         self.say(json!({

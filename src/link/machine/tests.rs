@@ -66,9 +66,9 @@ fn connected() -> Machine {
 
 /// What was sent, without what every frame has.
 fn sent(effects: &[Effect]) -> Vec<Value> {
-    let frames = effects.iter().filter_map(|effect| match effect {
-        Effect::Send(text) | Effect::SendContent { text, .. } => Some(serde_json::from_str::<Value>(text).unwrap()),
-        _ => None,
+    let frames = effects.iter().filter_map(|effect| {
+        let (Effect::Send(text) | Effect::SendContent { text, .. }) = effect else { return None };
+        Some(serde_json::from_str::<Value>(text).unwrap())
     });
     frames
         .map(|mut frame| {
@@ -84,9 +84,9 @@ fn code(effects: &[Effect]) -> Option<String> {
 
 /// The code of a refusal that is sent unless the record knows the call.
 fn looked_up(effects: &[Effect]) -> Option<String> {
-    effects.iter().find_map(|effect| match effect {
-        Effect::LookUp(refused) => refused.shown.code.clone(),
-        _ => None,
+    effects.iter().find_map(|effect| {
+        let Effect::LookUp(refused) = effect else { return None };
+        refused.shown.code.clone()
     })
 }
 
@@ -223,11 +223,7 @@ fn more_calls_than_a_person_can_want_do_not_come_to_the_gate() {
     let mut come = |now: Now| {
         sequence += 1;
         let effects = machine.step(now, frame(sequence, request(&json!({"tool_call_id": format!("t:{sequence}")}))));
-        let number = effects.iter().find_map(|effect| match effect {
-            Effect::Examine { number, .. } => Some(*number),
-            _ => None,
-        });
-        let Some(number) = number else {
+        let &[Effect::Examine { number, .. }] = &effects[..] else {
             assert_eq!(looked_up(&effects).as_deref(), Some("RATE_LIMITED"));
             return false;
         };

@@ -31,7 +31,7 @@ fn who_ends_a_connection_to_a_server_that_does_not_read_is_asked_nothing_more_an
         let is_done = |event: &Event| matches!(event, Event::LinkCallChanged { call, .. } if call.state == LinkCallState::Succeeded && call.sent_bytes > 0);
         let mut left = 28;
         while left > 0
-            && let Ok(event) = desktop.inbox.recv_timeout(Duration::from_secs(2))
+            && let Some(event) = desktop.inbox.recv_timeout(Duration::from_secs(2))
         {
             left -= u32::from(is_done(&event));
         }
@@ -137,6 +137,8 @@ fn only_the_servers_own_word_about_the_token_closes_what_the_person_is_asked() {
     line.ask("t:2", READ, &json!({"path": "README.md"}));
     let question = desktop.question();
     drop(line);
+    desktop.next(|event| matches!(state_of(event)?, LinkState::Waiting { .. }).then_some(()));
+    desktop.send(Command::RetryLink { url: server.url() });
     server.refuse_ticket("401 Unauthorized", UNKNOWN_TOKEN);
     desktop.closed(&question);
 }
