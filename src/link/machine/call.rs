@@ -201,8 +201,8 @@ impl Machine {
             }
             (Passage::Known, _) => {
                 // The one that runs answers this dispatch too.
-                let running = self.calls.values_mut().find(|running| running.tool_call_id == call.tool_call_id);
-                if let Some(running) = running {
+                let is_it = |running: &&mut Call| running.stage == Stage::Running && running.is_same(&call);
+                if let Some(running) = self.calls.values_mut().find(is_it) {
                     running.execution_id = call.execution_id;
                 }
             }

@@ -76,7 +76,7 @@ fn of_a_word_of_seven_megabytes_little_is_kept_and_little_goes_back() {
     let server = LinkServer::new();
     let (mut desktop, mut line) = Desktop::connected(&server);
     let huge = "x".repeat(7 << 20);
-    for body in [json!({"type": huge}), json!({"type": "protocol.error", "code": huge, "message": huge})] {
+    for body in [json!({"type": huge}), json!({"type": "protocol.error", "code": huge, "message": ""})] {
         line.say(body);
     }
     line.ask("t:1", LIST, &json!({"path": "."}));
