@@ -31,6 +31,8 @@ pub(super) struct Order {
     pub(super) hidden: Vec<Covered>,
     pub(super) aliases: Vec<(OsString, OsString)>,
     pub(super) submounts: Vec<OsString>,
+    /// How many files it may have open, where Nod itself has leave for more.
+    pub(super) open_files: Option<u64>,
 }
 
 /// A place whose handle comes beside the order.

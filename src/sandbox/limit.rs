@@ -2,6 +2,8 @@
 //!
 //! Limits of the kernel's `setrlimit`, set between fork and exec; a limit that is lower already stays.
 
+use std::sync::OnceLock;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 
 /// The most processes and threads of one command at once. Root is above `setrlimit`: for root there is a control group, or
@@ -22,6 +24,39 @@ const HELPER_NICENESS: i32 = -10;
 /// Puts the helper stage before its command. Only root may, and only root's commands have no other bound.
 pub(super) fn come_first() {
     setpriority_process(None, HELPER_NICENESS).ok();
+}
+
+/// Enough to hold still what is protected in thousands of repositories.
+const MOST_OPEN_FILES: u64 = 65_536;
+/// How many files this process could have open before it was given leave for more.
+static OPEN_FILES_BEFORE: OnceLock<Option<u64>> = OnceLock::new();
+
+/// Lets this process have many files open, as far as it has leave: each protected file that is held still is one. What it
+/// starts has the limit from before.
+pub fn raise_open_files() {
+    OPEN_FILES_BEFORE.get_or_init(|| {
+        let old = getrlimit(Resource::Nofile);
+        let most = old.maximum.map_or(MOST_OPEN_FILES, |maximum| maximum.min(MOST_OPEN_FILES));
+        if old.current.is_some_and(|current| current < most) {
+            // Where it may not, fewer files are held, and the question says so.
+            setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..old }).ok();
+        }
+        old.current
+    });
+}
+
+/// What the limit was before it was raised; `None` where it was not, or was none.
+pub(super) fn open_files_before() -> Option<u64> {
+    OPEN_FILES_BEFORE.get().copied().flatten()
+}
+
+/// Gives a process that was started meanwhile the limit from before.
+pub(super) fn restore_open_files(before: Option<u64>) {
+    let Some(before) = before else { return };
+    let now = getrlimit(Resource::Nofile);
+    if now.current.is_none_or(|now| now > before) {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(before), ..now }).ok();
+    }
 }
 
 /// Every limit, as numbers: found out before the fork, set after it.

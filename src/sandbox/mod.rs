@@ -61,13 +61,15 @@ pub use bubblewrap::{BUBBLEWRAP_PATHS, Bubblewrap};
 #[cfg(unix)]
 pub use lease::{Lease, NoLease, lease};
 #[cfg(unix)]
+pub use limit::raise_open_files;
+#[cfg(unix)]
 pub use probe::{Found, attack, probe, starts};
 #[cfg(unix)]
 pub use run::run;
 #[cfg(unix)]
 pub use stage::run_stage;
 #[cfg(not(unix))]
-pub use unsupported::{BUBBLEWRAP_PATHS, Bubblewrap, Found, attack, probe, run, run_stage, starts};
+pub use unsupported::{BUBBLEWRAP_PATHS, Bubblewrap, Found, attack, probe, raise_open_files, run, run_stage, starts};
 
 /// The hidden first argument that starts this program as the helper stage.
 #[cfg(unix)]

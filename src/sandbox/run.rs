@@ -162,6 +162,7 @@ fn start(spec: &CommandSpec, helper: &Path) -> Result<Running, SandboxError> {
             .collect(),
         aliases: confine.aliases.iter().map(|(alias, real)| (alias.into(), real.into())).collect(),
         submounts: confine.submounts.iter().map(Into::into).collect(),
+        open_files: super::limit::open_files_before(),
     };
     let places: Vec<_> = confine.places.iter().map(|place| place.handle.as_fd()).collect();
     let sent = running

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Resource, Rlimit, WaitStatus, fchdir, setrlimit, setsid};
 
 use super::channel::{Received, Report, receive_order, send_report};
-use super::limit::{Limits, MOST_PROCESSES, come_first, running_processes};
+use super::limit::{Limits, MOST_PROCESSES, come_first, restore_open_files, running_processes};
 use super::shell::{self, Walls};
 use super::{HELPER_ARGUMENT, tree};
 use crate::ir::Tier;
@@ -42,6 +42,7 @@ fn helper_main() -> ExitCode {
         Err(_) => return ExitCode::FAILURE,
     };
     let Ok(received) = receive_order(&socket) else { return not_by_hand() };
+    restore_open_files(received.order.open_files);
     let is_confined = received.order.tier.is_confined();
     // Left when everything is gone. Without one the stage counts.
     #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::ir::{Code, Failure, Tier};
-use crate::sandbox::{Confine, Hidden, MOST_PLACES, Place, Treatment};
+use crate::sandbox::{Confine, Hidden, MOST_PLACES, Place, Treatment, raise_open_files};
 use crate::tool::CommandWalls;
 use crate::workspace::{Guard, Guarded, Root, Watching, mounts_below};
 
@@ -84,14 +84,23 @@ pub(super) fn confine(
     })
 }
 
-/// In how many places of these folders nobody can look, so that nothing is kept from a command there.
+/// In how many places of these folders nobody can look, or hold still what is protected: nothing is kept from a command
+/// there.
 pub(super) fn unseen(tier: Tier, roots: &[Root]) -> u64 {
     if tier.is_confined() { unseen_by(tier, &Guard::take(roots, Watching::No)) } else { 0 }
 }
 
 fn unseen_by(tier: Tier, guard: &Guard) -> u64 {
-    let covered = if covers(tier) { guard.closed().count() as u64 } else { 0 };
-    guard.unseen().saturating_sub(covered)
+    let unseen = guard.unseen();
+    match tier {
+        // What is read-only needs nobody to hold it.
+        Tier::A | Tier::Seatbelt => unseen.saturating_sub(guard.closed().count() as u64),
+        Tier::B => {
+            raise_open_files();
+            unseen.saturating_add(guard.not_held())
+        }
+        Tier::Unconfined => unseen,
+    }
 }
 
 /// Whether what is hidden is not there for a command.

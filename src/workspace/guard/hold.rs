@@ -8,9 +8,8 @@
 
 use std::ffi::OsString;
 
-use super::kept::{Content, Kept, Object, object_of};
+use super::kept::{Kept, Object, object_of};
 use super::lease::{Lease, Leased, TakeLease};
-use super::name::PickedUp;
 use super::{Guard, GuardedRoot, open_file};
 use crate::workspace::system;
 
@@ -18,7 +17,7 @@ use crate::workspace::system;
 pub(super) type Where = (usize, Vec<OsString>);
 
 /// More files than this are not held at a time, and fewer where a process may not have many open.
-const MOST_HELD: u64 = 256;
+const MOST_HELD: u64 = 16_384;
 /// How many of those that are not held are read in one round.
 const READ_AT_ONCE: usize = 64;
 /// A thing that has only just appeared may still be written by whoever rightly made it, for so many rounds.
@@ -73,17 +72,13 @@ impl Holds {
         let mut files: Vec<Where> = Vec::new();
         for (number, guarded) in guarded.iter().enumerate() {
             let before = guarded.before();
-            let picked_up = guarded.before.protected.iter().filter(|(_, kept)| {
-                kept.when == PickedUp::AtOnce && matches!(kept.content, Content::File(_) | Content::Unknown)
-            });
+            let picked_up = guarded.before.protected.iter().filter(|(_, kept)| kept.is_held_still());
             // What is read-only by this name may be written by another.
             let paths = picked_up.map(|(path, kept)| (path, kept.has_other_names()));
             let paths = paths.chain(guarded.before.harmless.iter().map(|path| (path, false)));
             let open = paths.filter(|(path, has_other_names)| *has_other_names || !before.is_fixed(path));
             files.extend(open.map(|(path, _)| (number, path.clone())));
         }
-        let is_example =
-            |path: &[OsString]| path.last().is_some_and(|name| name.as_encoded_bytes().ends_with(b".sample"));
         files.sort_by_key(|(number, path)| (is_example(path), path.len(), *number));
         let mut holds = Self { take: Some(take), most: most_held(), ..Self::default() };
         for file in files {
@@ -134,7 +129,9 @@ impl Holds {
     }
 
     /// Something harmless has appeared: it must stay so.
-    pub(super) fn add_harmless(&mut self, file: Where) {
+    pub(super) fn add_harmless(&mut self, file: Where, now: &Kept) {
+        // Another one may have taken its name.
+        self.held.retain(|held| held.file != file || held.object == now.object());
         let is_known = self.held.iter().any(|held| held.file == file) || self.loose.iter().any(|one| one.file == file);
         if self.take.is_some() && !is_known {
             self.loose.push(Loose { file, rounds: Some(ROUNDS_TO_FINISH) });
@@ -196,8 +193,19 @@ impl Holds {
     }
 }
 
-/// An eighth of what this process may have open: several commands may run, and the rest of it needs some too.
+/// How many of the protected files are neither held nor counted as examples, where nothing else keeps writers from them.
+pub(super) fn left_over(guarded: &[GuardedRoot]) -> u64 {
+    let all = guarded.iter().flat_map(|guarded| guarded.before.protected.iter());
+    let wanted = all.filter(|(path, kept)| kept.is_held_still() && !is_example(path)).count();
+    wanted.saturating_sub(most_held()) as u64
+}
+
+fn is_example(path: &[OsString]) -> bool {
+    path.last().is_some_and(|name| name.as_encoded_bytes().ends_with(b".sample"))
+}
+
+/// A quarter of what this process may have open: several commands may run, and the rest of it needs some too.
 fn most_held() -> usize {
     let may_open = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(MOST_HELD.min(may_open / 8)).unwrap_or(0)
+    usize::try_from(MOST_HELD.min(may_open / 4)).unwrap_or(0)
 }

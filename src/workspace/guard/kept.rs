@@ -86,6 +86,12 @@ impl Kept {
         is_unchanged && self.stat.kind == now.stat.kind && self.stat.mode == now.stat.mode
     }
 
+    /// Whether a writer is kept from it while a command runs.
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_held_still(&self) -> bool {
+        self.when == PickedUp::AtOnce && matches!(self.content, Content::File(_) | Content::Unknown)
+    }
+
     /// Whether it is a file that can be written by another name, wherever that lies.
     pub(super) fn has_other_names(&self) -> bool {
         self.stat.kind == TargetKind::File && self.stat.identity.links > 1

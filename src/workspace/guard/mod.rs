@@ -208,6 +208,14 @@ impl Guard {
         self.roots.iter().map(|root| root.before.unseen()).sum()
     }
 
+    /// How many protected files there are more than can be held still while a command runs.
+    pub fn not_held(&self) -> u64 {
+        #[cfg(target_os = "linux")]
+        return hold::left_over(&self.roots);
+        #[cfg(not(target_os = "linux"))]
+        return 0;
+    }
+
     /// The real paths of the folders among them that are closed to this user.
     pub fn closed(&self) -> impl Iterator<Item = PathBuf> {
         self.roots.iter().flat_map(|guarded| guarded.before.closed.values().map(|path| below(&guarded.root, path)))

@@ -244,7 +244,7 @@ impl Round<'_> {
         let Some(now) = Kept::of(&folder, name, when, &mut Room::default()) else { return };
         if placeholder::is_one(around, name, &folder, &now) {
             if placeholder::can_become_another(&now) {
-                self.keep_harmless(number, path);
+                self.keep_harmless(number, path, &now);
             }
             return;
         }
@@ -255,9 +255,9 @@ impl Round<'_> {
     }
 
     /// What would change nothing for git as it is must stay so.
-    fn keep_harmless(&mut self, number: usize, path: Vec<OsString>) {
+    fn keep_harmless(&mut self, number: usize, path: Vec<OsString>, now: &Kept) {
         if self.root(number).is_some_and(|guarded| !guarded.before().is_fixed(&path)) {
-            self.watcher.holds.add_harmless((number, path));
+            self.watcher.holds.add_harmless((number, path), now);
         }
     }
 
@@ -351,7 +351,10 @@ impl Round<'_> {
             self.judge_one(number, path, now);
         }
         for path in &found.harmless {
-            self.keep_harmless(number, path.clone());
+            let now = self.guard.roots.get(number).and_then(|guarded| now_at(guarded, path));
+            if let Some((_, now)) = now {
+                self.keep_harmless(number, path.clone(), &now);
+            }
         }
     }
 
