@@ -341,7 +341,11 @@ fn is_git_control(names: &[&str]) -> bool {
     let Some(git) = names.iter().position(|name| *name == ".git") else { return false };
     let below = names.get(git + 1..).unwrap_or_default();
     let Some(last) = below.last() else { return true };
-    below.contains(&"hooks") || matches!(*last, "config" | "config.worktree" | "commondir" | "gitdir")
+    below.contains(&"hooks")
+        || matches!(*last, "config" | "config.worktree" | "commondir" | "gitdir")
+        // Lists of what is still to be done, with the commands that are run on the way.
+        || below.ends_with(&["rebase-merge", "git-rebase-todo"])
+        || below.ends_with(&["sequencer", "todo"])
 }
 
 #[cfg(test)]
@@ -366,6 +370,8 @@ mod tests {
             "sub/module/.git/config",
             ".git/modules/lib/hooks/post-checkout",
             ".git/modules/lib/config",
+            ".git/rebase-merge/git-rebase-todo",
+            ".git/worktrees/w/sequencer/todo",
             ".git/worktrees/w/config.worktree",
             ".git",
             "lib/.git",

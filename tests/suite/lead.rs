@@ -499,3 +499,198 @@ fn a_refusal_says_what_leads_there_and_everyday_writes_go_on() {
         assert!(ran.success, "{path}: {ran:?}");
     }
 }
+
+/// A name, the command line, and what the person does then.
+type Dishonest = (&'static str, &'static str, fn(&Ground));
+
+/// Ways to a new repository, with something in it that git runs or obeys.
+const DISHONEST: [Dishonest; 10] = [
+    (
+        "a hook",
+        "git init -q new; printf \"$SCRIPT\" > new/.git/hooks/pre-commit; chmod +x new/.git/hooks/pre-commit",
+        |ground| {
+            git(
+                &ground.folder().join("new"),
+                &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"],
+            );
+        },
+    ),
+    (
+        "an example made a hook",
+        "git init -q new; cd new/.git/hooks; printf \"$SCRIPT\" > x.sample; chmod +x x.sample; mv x.sample pre-commit",
+        |ground| {
+            git(
+                &ground.folder().join("new"),
+                &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"],
+            );
+        },
+    ),
+    ("a setting", "git init -q new; git -C new config core.fsmonitor \"$RUN\"", |ground| ground.status("new")),
+    (
+        "a setting by hand",
+        "git init -q new; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$RUN\" >> new/.git/config",
+        |ground| {
+            ground.status("new");
+        },
+    ),
+    (
+        "an included file",
+        "git init -q new; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$RUN\" > inc; git -C new config include.path ../../inc",
+        |ground| {
+            ground.status("new");
+        },
+    ),
+    (
+        "a template",
+        "mkdir t; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$RUN\" > t/config; git init -q --template=$PWD/t new",
+        |ground| {
+            ground.status("new");
+        },
+    ),
+    ("a pointer to a hostile one", "printf 'gitdir: ../evil\\n' > there/.git", |ground| ground.status("there")),
+    (
+        "a work tree of a hostile one",
+        "git --git-dir=evil -c core.fsmonitor= worktree add -q --no-checkout new; git --git-dir=evil -c core.fsmonitor= worktree list",
+        |ground| {
+            ground.status("new");
+        },
+    ),
+    ("a hostile one in the place of another folder", "mv app a0; mv fx/app app", |ground| ground.status("app")),
+    (
+        "a folder of a hostile one beside",
+        "mkdir new; cp -r evil/* new/; mkdir new/.git; mv new/* new/.git/ 2>/dev/null",
+        |ground| {
+            ground.status("new");
+        },
+    ),
+];
+
+#[test]
+fn no_new_repository_runs_anything() {
+    also_as_ordinary_user("lead::no_new_repository_runs_anything");
+    if no_git() {
+        return;
+    }
+    for (name, line, person) in DISHONEST {
+        for walls in std::iter::once(CommandWalls::default()).chain(tiers()) {
+            let ground = Ground::new();
+            ground.repository();
+            ground.put("there/a.txt", "a");
+            ground.put("app/a.txt", "a");
+            ground.git(&["init", "-q", "--bare", "evil"]);
+            ground.git(&["init", "-q", "fx/app"]);
+            let head = fs::read_to_string(ground.folder().join(".git/HEAD")).unwrap();
+            ground.git(&["push", "-q", "./evil", head.trim().trim_start_matches("ref: ")]);
+            ground.put("evil/config", &ground.settings(""));
+            ground.put("fx/app/.git/config", &ground.settings(""));
+            let mark = ground.mark().display().to_string();
+            let set = format!("export SCRIPT='#!/bin/sh\\nid > {mark}\\n' RUN='id > {mark}; false'");
+            let ran = run_tool(&walls, &ground.folder(), &format!("{set}; {line}; sleep 0.2"));
+            // What the command itself ran in its own walls is not the question.
+            fs::remove_file(ground.mark()).ok();
+            person(&ground);
+            let is_run = ground.mark().exists();
+            assert_eq!(is_run, walls.tier == Tier::Unconfined, "{:?}: {name}: {ran:?}", walls.tier);
+        }
+    }
+}
+
+#[test]
+fn what_made_a_folder_a_repository_goes_and_what_was_there_stays() {
+    also_as_ordinary_user("lead::what_made_a_folder_a_repository_goes_and_what_was_there_stays");
+    for walls in tiers() {
+        for (line, gone) in [
+            ("echo 'ref: refs/heads/m' > z/HEAD", "z/HEAD"),
+            ("echo hello > z/HEAD", "z/HEAD"),
+            ("echo more >> z/config; echo 'ref: refs/heads/m' > z/HEAD", "z/HEAD"),
+            ("mkdir y/refs", "y/refs"),
+            ("mkdir t; echo x > t/x; mv t y/refs", "y/HEAD"),
+        ] {
+            let ground = Ground::new();
+            for (path, text) in [
+                ("z/config", "its own\n"),
+                ("z/hooks/x", "its own\n"),
+                ("z/objects/x", ""),
+                ("z/refs/x", ""),
+                ("y/HEAD", "its own"),
+                ("y/objects/x", ""),
+                ("y/config", "its own\n"),
+            ] {
+                ground.put(path, text);
+            }
+            let ran = run_tool(&walls, &ground.folder(), &format!("{line}; sleep 0.3"));
+            let text = |path: &str| fs::read_to_string(ground.folder().join(path)).unwrap_or_default();
+            assert!(text("z/config").starts_with("its own\n"), "{line}: {ran:?}");
+            assert_eq!(
+                (text("z/hooks/x"), text("y/config")),
+                ("its own\n".into(), "its own\n".into()),
+                "{line}: {ran:?}"
+            );
+            let is_gone = !ground.folder().join(gone).exists();
+            assert!(is_gone, "{:?}: {line}: {gone}: {ran:?}", walls.tier);
+        }
+    }
+}
+
+#[test]
+fn steps_that_run_a_command_do_not_outlive_the_command_that_wrote_them() {
+    also_as_ordinary_user("lead::steps_that_run_a_command_do_not_outlive_the_command_that_wrote_them");
+    if no_git() {
+        return;
+    }
+    for walls in std::iter::once(CommandWalls::default()).chain(tiers()) {
+        for (line, runs) in [
+            ("printf 'exec id > \"%s\"\\n' \"$MARK\" >> .git/rebase-merge/git-rebase-todo", true),
+            (
+                "mv .git/rebase-merge evil; printf 'exec id > \"%s\"\\n' \"$MARK\" >> evil/git-rebase-todo; \
+                 ln -s ../evil .git/rebase-merge",
+                true,
+            ),
+            ("git rebase --edit-todo >/dev/null", false),
+        ] {
+            let ground = Ground::new();
+            ground.repository();
+            ground.commit();
+            let mut stop = Command::new("git");
+            stop.arg("-C").arg(ground.folder()).args(["rebase", "-i", "--root"]).env("HOME", "/nonexistent");
+            stop.env("GIT_SEQUENCE_EDITOR", "sed -i -e 1s/pick/edit/").stdin(Stdio::null());
+            stop.output().unwrap();
+            assert!(ground.folder().join(".git/rebase-merge/git-rebase-todo").exists());
+            let set = format!("export MARK='{}' GIT_SEQUENCE_EDITOR=true", ground.mark().display());
+            let ran = run_tool(&walls, &ground.folder(), &format!("{set}; {line}"));
+            ground.git(&["-c", "core.editor=true", "rebase", "--continue"]);
+            let is_run = ground.mark().exists();
+            assert_eq!(is_run, runs && walls.tier == Tier::Unconfined, "{:?}: {line}: {ran:?}", walls.tier);
+            if !runs {
+                assert_eq!(ran.unwrap().get("reverted"), None);
+            }
+        }
+    }
+}
+
+#[test]
+fn packages_bring_settings_of_editors_along_and_nothing_else_does() {
+    also_as_ordinary_user("lead::packages_bring_settings_of_editors_along_and_nothing_else_does");
+    for walls in tiers() {
+        let ground = Ground::new();
+        ground.put("app/a.txt", "a");
+        ground.put("pkg/vscode/tasks.json", "{}");
+        let line = "mkdir -p node_modules/a/.vscode; echo '{}' > node_modules/a/.vscode/tasks.json; \
+                    echo '{}' > node_modules/a/.mcp.json; sleep 0.2";
+        let ran = run_tool(&walls, &ground.folder(), line).unwrap();
+        assert_eq!(ran.get("reverted"), None, "{ran}");
+        assert!(ground.folder().join("node_modules/a/.vscode/tasks.json").exists());
+        // Where somebody opens a folder they are what they are.
+        for line in [
+            "mv node_modules/a/.vscode .",
+            "cp -r node_modules/a/.vscode app/",
+            "mv app a0; cp -r node_modules/a app",
+            "mv app a0; mv node_modules/a app",
+        ] {
+            let _ran = run_tool(&walls, &ground.folder(), &format!("{line}; sleep 0.2"));
+            for path in [".vscode/tasks.json", "app/.vscode/tasks.json", "app/.mcp.json"] {
+                assert!(!ground.folder().join(path).exists(), "{:?}: {line}: {path}", walls.tier);
+            }
+        }
+    }
+}

@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
-use super::kept::{Content, Kept, Object, descend, object_of};
-use super::look::{Found, OWNER_MAY_ALL, Top};
+use super::kept::{Content, Kept, Object, Room, descend, object_of};
+use super::look::{Found, OWNER_MAY_ALL, PARTS, Top, is_repository};
+use super::name::PickedUp;
+use super::steps::{is_at_work, runs_nothing};
 use super::{Revert, Reverted, Taken};
 use crate::policy::TargetKind;
 use crate::workspace::folder::Privacy;
@@ -33,11 +35,25 @@ impl Before<'_> {
             .filter(|(path, _)| !after.protected.contains_key(*path))
             .map(|(_, kept)| kept.object())
             .collect();
-        // The inner before the outer, so that a folder is empty when its turn comes.
-        for (path, now) in after.protected.iter().rev() {
+        let is_new = |(path, now): &(&Vec<OsString>, &Kept)| {
             let is_moved = moved.contains(&now.object()) && self.was_elsewhere(path, now);
-            if before.protected.contains_key(path) || is_moved {
+            !before.protected.contains_key(*path) && !is_moved && !runs_nothing(path, now)
+        };
+        // The inner before the outer, so that a folder is empty when its turn comes.
+        let new: Vec<(&Vec<OsString>, &Kept)> = after.protected.iter().rev().filter(is_new).collect();
+        let mut unmade: Vec<&[OsString]> = Vec::new();
+        for (path, now) in new {
+            let repositories = after.git_folders.iter().filter(|git| path.starts_with(git));
+            let repository = repositories.max_by_key(|git| git.len()).map_or(&[][..], Vec::as_slice);
+            if unmade.contains(&repository) {
                 continue;
+            }
+            if self.is_made(repository) {
+                reverted.extend(self.unmake(repository));
+                if !self.is_made(repository) {
+                    unmade.push(repository);
+                    continue;
+                }
             }
             // Where not everything was seen before, only what lies in a folder that was is known to be new.
             let is_known = !before.is_cut() || self.was_parent_there(path);
@@ -47,7 +63,7 @@ impl Before<'_> {
         for (path, kept) in &before.protected {
             let parents = path.split_last().map(|(_, parents)| parents).unwrap_or_default();
             match after.protected.get(path) {
-                Some(now) if kept.is_same(now) => {}
+                Some(now) if kept.is_same(now) || is_at_work(path, kept, now) => {}
                 Some(now) => {
                     reverted.push(self.restore(path, kept, Some(now)));
                     made_anew.insert(path);
@@ -62,6 +78,46 @@ impl Before<'_> {
             }
         }
         reverted.sort_by(|one, two| one.path.cmp(&two.path));
+        reverted
+    }
+
+    /// Whether a folder that is no folder of git by its name was there before and has only now become a repository.
+    pub(super) fn is_made(&self, repository: &[OsString]) -> bool {
+        let is_named = repository.last().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+        !is_named
+            && self.found.has_folder(repository)
+            && !self.found.git_folders.iter().any(|git| git == repository)
+            && descend(self.root, repository).is_some_and(|folder| is_repository(&folder))
+    }
+
+    /// The same of the repository that a path lies in.
+    pub(super) fn made_around<'path>(&self, path: &'path [OsString]) -> Option<&'path [OsString]> {
+        let folders = (0..path.len()).rev().filter_map(|length| path.get(..length));
+        let is_git = |folder: &&[OsString]| {
+            folder.last().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+                || descend(self.root, folder).is_some_and(|folder| is_repository(&folder))
+        };
+        folders.into_iter().find(is_git).filter(|repository| self.is_made(repository))
+    }
+
+    /// Takes away what made a folder a repository: what came, not what was there. Only where that cannot go, as a folder
+    /// that holds something, it is the head, without which there is no repository.
+    pub(super) fn unmake(&self, repository: &[OsString]) -> Vec<Reverted> {
+        let Some(folder) = descend(self.root, repository) else { return Vec::new() };
+        let path_of = |part: &str| -> Vec<OsString> {
+            repository.iter().map(OsString::as_os_str).chain([OsStr::new(part)]).map(OsStr::to_owned).collect()
+        };
+        let was_there =
+            |path: &Vec<OsString>| self.found.parts.contains(path) || self.found.protected.contains_key(path);
+        let came = PARTS.into_iter().filter(|part| !was_there(&path_of(part)));
+        let mut reverted = Vec::new();
+        for part in came.chain(["HEAD"]) {
+            if !is_repository(&folder) {
+                break;
+            }
+            let now = Kept::of(&folder, OsStr::new(part), PickedUp::AtOnce, &mut Room::default());
+            reverted.extend(now.map(|now| self.take_away(&path_of(part), &now)));
+        }
         reverted
     }
 
@@ -92,6 +148,12 @@ impl Before<'_> {
             return false;
         };
         if !new.ends_with(below) || above.iter().any(is_git) {
+            return false;
+        }
+        // In the place of another folder it is new to whoever looks there.
+        let is_another = |old: &[OsString], new: &[OsString]| old != new && self.found.has_folder(new);
+        let above_before = outermost.split_last().map(|(_, above)| above).unwrap_or_default();
+        if is_another(above_before, above) || (!is_git(name) && is_another(outermost, new_outermost)) {
             return false;
         }
         let is = |path: &[OsString], object: Object| object_at(self.root, path) == Some(object);

@@ -10,7 +10,7 @@ use std::io;
 
 use super::kept::{Kept, Object, Room, descend, object_of};
 use super::lead::Led;
-use super::name::{Around, Meaning, Names};
+use super::name::{Around, Meaning, Names, PickedUp};
 use super::placeholder;
 use super::watch::Watcher;
 use crate::policy::TargetKind;
@@ -21,6 +21,8 @@ use crate::workspace::{Folder, Root, Stat};
 pub(super) const MOST_FOLDERS: usize = 1_000_000;
 /// How many folders above the present one are held open.
 const HELD_OPEN: usize = 48;
+/// What makes a folder of any name a repository.
+pub(super) const PARTS: [&str; 4] = ["HEAD", "commondir", "refs", "objects"];
 /// Every right of the owner to a folder.
 pub(super) const OWNER_MAY_ALL: u32 = 0o700;
 
@@ -35,6 +37,8 @@ pub(super) struct Found {
     pub(super) git_folders: Vec<Vec<OsString>>,
     /// By the path of a folder of git: it, and the folder that it lies in. Not kept over a crash.
     pub(super) git_objects: HashMap<Vec<OsString>, (Object, Option<Object>)>,
+    /// What would be a part of a repository, in folders that are none: by path. Not kept over a crash.
+    pub(super) parts: HashSet<Vec<OsString>>,
     /// What changes nothing for git as it is, and would as something else: by path.
     pub(super) harmless: Vec<Vec<OsString>>,
     /// Sensitive names, and whether each is a folder.
@@ -292,7 +296,13 @@ impl Walk<'_> {
         let is_folder = kind == Some(TargetKind::Folder);
         let meaning = self.look.names.meaning(around, &name, is_folder);
         match meaning {
-            Meaning::Ordinary | Meaning::Git => {}
+            Meaning::Ordinary => {
+                if !around.is_git() && PARTS.iter().any(|part| name == *part) {
+                    let path = self.child(&name);
+                    self.found.parts.insert(path);
+                }
+            }
+            Meaning::Git => {}
             Meaning::Sensitive => {
                 self.found.sensitive.push((self.child(&name), is_folder));
                 return;
@@ -305,7 +315,9 @@ impl Walk<'_> {
                     }
                 } else if let Some(kept) = kept {
                     let path = self.child(&name);
-                    if !around.is_protected() {
+                    // What git itself works on is looked at afterwards.
+                    let is_at_work = around.is_git() && when == PickedUp::Later;
+                    if !around.is_protected() && !is_at_work {
                         self.found.tops.push(Top { path: path.clone(), parent: object });
                     }
                     self.found.protected.insert(path, kept);

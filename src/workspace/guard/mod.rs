@@ -17,6 +17,7 @@ mod look;
 mod name;
 mod placeholder;
 mod record;
+mod steps;
 #[cfg_attr(not(target_os = "linux"), path = "unwatched.rs")]
 mod watch;
 
@@ -123,6 +124,8 @@ pub struct Watched {
     /// When the command had ended, in nanoseconds since 1970; `None` without a watch.
     ended_ns: Option<i128>,
     reverted: Vec<Reverted>,
+    /// Folders that are no repositories any more.
+    unmade: Vec<(usize, Vec<OsString>)>,
     /// What was taken away, by path and held open: whoever was writing it wrote on.
     held: Vec<(usize, String, File)>,
 }

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::lead::Led;
+use super::steps::{is_folder_of_list, is_list};
 use crate::policy::{NameVerdict, ProtectedWrite, RelPath, is_protected_write, judge_name, may_be_refused};
 
 /// What a name is to this room.
@@ -35,6 +36,8 @@ pub(super) struct Around {
     names: Vec<String>,
     is_git: bool,
     is_protected: bool,
+    /// Whether packages lie in it, in which nobody works: only git's own counts.
+    is_of_packages: bool,
     /// What below it something else leads to.
     led: Vec<Led>,
 }
@@ -66,6 +69,8 @@ const FOLDERS_OF_PROGRAMS: &[&str] = &[
 ];
 /// Watched for by running programs.
 const PICKED_UP_AT_ONCE: &[&str] = &[".mcp.json", "mcp.json", "tasks.json"];
+/// Packages bring settings of editors along; an editor or agent obeys those only in the folder that it was opened in.
+const FOLDER_OF_PACKAGES: &str = "node_modules";
 /// Where git keeps what nothing executes.
 const GIT_DATA: &[&str] = &["objects", "refs", "logs", "lfs", "info"];
 
@@ -76,7 +81,8 @@ impl Around {
         let git = names.iter().position(|name| is_git(name));
         let is_protected = names.last().is_some_and(|name| is_of_a_program(name));
         let first = git.unwrap_or(names.len().saturating_sub(NAMES_THAT_COUNT));
-        Self { names: names.split_off(first), is_git: git.is_some(), is_protected, led: Vec::new() }
+        let names = names.split_off(first);
+        Self { names, is_git: git.is_some(), is_protected, is_of_packages: false, led: Vec::new() }
     }
 
     /// The same folder, with what something else leads to in it.
@@ -108,7 +114,8 @@ impl Around {
 
     /// A folder of git, whatever its name is.
     pub(super) fn git() -> Self {
-        Self { names: vec![".git".to_owned()], is_git: true, is_protected: false, led: Vec::new() }
+        let names = vec![".git".to_owned()];
+        Self { names, is_git: true, is_protected: false, is_of_packages: false, led: Vec::new() }
     }
 
     /// A folder in this one.
@@ -123,7 +130,8 @@ impl Around {
             names.remove(0);
         }
         let is_protected = self.is_protected || matches!(meaning, Meaning::Protected(_));
-        Self { names, is_git: self.is_git, is_protected, led: Vec::new() }.with(led)
+        let is_of_packages = self.is_of_packages || name == FOLDER_OF_PACKAGES;
+        Self { names, is_git: self.is_git, is_protected, is_of_packages, led: Vec::new() }.with(led)
     }
 
     /// What a name in this folder is because something leads there.
@@ -175,6 +183,11 @@ fn is_git(name: &str) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
+/// Also by its short name.
+fn may_be_git(name: &str) -> bool {
+    is_git(name) || name.eq_ignore_ascii_case("git~1")
+}
+
 /// When what is at the end of these names is executed, if it is.
 fn judge(names: &[String]) -> Option<PickedUp> {
     let path = RelPath::from_parts(names.to_vec())?;
@@ -219,7 +232,14 @@ impl Names {
         if let Some(meaning) = around.led_meaning(name, is_folder) {
             return meaning;
         }
+        if !is_folder && around.is_git && is_folder_of_list(&name.to_string_lossy()) {
+            return Meaning::Protected(PickedUp::AtOnce);
+        }
         let class = self.class(name);
+        let is_gits = around.is_git || may_be_git(&name.to_string_lossy());
+        if around.is_of_packages && !is_gits && !around.is_protected {
+            return if class.is_sensitive { Meaning::Sensitive } else { Meaning::Ordinary };
+        }
         if around.is_git || class.may_be_refused {
             let text = name.to_string_lossy();
             if is_folder && !around.is_git && is_git(&text) {
@@ -263,11 +283,12 @@ impl Names {
 fn picked_up(around: &Around, name: &OsStr) -> PickedUp {
     let name = name.to_string_lossy();
     let is_watched_for = is_picked_up_at_once(&name);
-    if around.is_git || is_git(&name) || name.eq_ignore_ascii_case("git~1") || is_watched_for {
-        PickedUp::AtOnce
-    } else {
-        PickedUp::Later
+    // Git runs what they say when it is next told to go on.
+    let names: Vec<&str> = around.names.iter().map(String::as_str).chain([&*name]).collect();
+    if around.is_git && is_list(&names) {
+        return PickedUp::Later;
     }
+    if around.is_git || may_be_git(&name) || is_watched_for { PickedUp::AtOnce } else { PickedUp::Later }
 }
 
 #[cfg(test)]
@@ -311,6 +332,13 @@ mod tests {
         }
         assert_eq!(meaning(".git", true), Meaning::Git);
         assert_eq!(meaning("a/.env", false), Meaning::Sensitive);
+        for path in ["node_modules/a/.vscode/tasks.json", "lib/node_modules/@a/b/.mcp.json", "node_modules/.claude"] {
+            assert_eq!(meaning(path, false), Meaning::Ordinary, "{path}");
+        }
+        let git = "node_modules/a/.git/config";
+        assert_eq!(meaning(git, false), Meaning::Protected(PickedUp::AtOnce), "{git}");
+        assert_eq!(meaning(".git/rebase-merge/git-rebase-todo", false), Meaning::Protected(PickedUp::Later));
+        assert_eq!(meaning(".git/hooks/todo", false), Meaning::Protected(PickedUp::AtOnce));
         for path in [".git/index", ".git/HEAD", "src/config", "hooks/x", "mcp.txt", ".git/modules/a/index"] {
             assert_eq!(meaning(path, false), Meaning::Ordinary, "{path}");
         }

@@ -369,13 +369,41 @@ impl Round<'_> {
                     self.trip_by(guarded, path, || before.restore(path, kept, Some(now)));
                 }
             }
-            None if before.was_elsewhere(path, now) || is_nobodys(guarded, path, now) => {}
+            None if before.was_elsewhere(path, now)
+                || is_nobodys(guarded, path, now)
+                || self.is_unmade(number, path) => {}
             None => {
+                if before.made_around(path).is_some_and(|repository| self.unmake(guarded, repository)) {
+                    return;
+                }
                 if now.when == PickedUp::AtOnce || before.is_fixed(path) {
                     self.trip_by(guarded, path, || before.take_away(path, now));
                 }
             }
         }
+    }
+
+    /// Takes away what made it a repository, after the command was stopped; gives whether it is none any more.
+    fn unmake(&mut self, guarded: &GuardedRoot, repository: &[OsString]) -> bool {
+        (self.stop)();
+        for reverted in guarded.before().unmake(repository) {
+            self.trip(reverted);
+        }
+        let is_none = !guarded.before().is_made(repository);
+        if is_none {
+            self.watched.unmade.push((guarded.number, repository.to_vec()));
+        }
+        is_none
+    }
+
+    /// Whether it lay in a repository that is none any more, so that nothing obeys it.
+    fn is_unmade(&self, number: usize, path: &[OsString]) -> bool {
+        let is_in = |repository: &[OsString]| {
+            path.get(repository.len()..).is_some_and(|below| {
+                path.starts_with(repository) && !below.iter().any(|name| name.eq_ignore_ascii_case(".git"))
+            })
+        };
+        self.watched.unmade.iter().any(|(at, repository)| *at == number && is_in(repository))
     }
 
     /// Another file has taken its name and says the same: who has that one open for writing can change it unseen.
