@@ -210,7 +210,7 @@ fn who_waits_for_the_next_try_is_told_when_it_is_and_long_words_of_a_server_are_
     let texts = stage.texts();
     let seconds = jiff::Timestamp::from_millisecond(START + 12_000).unwrap().strftime(":%M:%S").to_string();
     let told = texts.iter().find(|text| text.contains("Not connected; next try at ")).expect("it is said");
-    assert!(told.contains(&seconds), "{seconds}: {:.200}", told);
+    assert!(told.contains(&seconds), "{seconds}: {told:.200}");
     assert!(texts.iter().all(|text| text.len() < 5_000));
 }
 
