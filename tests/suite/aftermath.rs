@@ -186,7 +186,8 @@ fn killed_within_an_undo_of_many_files_it_goes_on_where_it_was() {
             let path = folder.join(format!("run{number}.xml"));
             assert_eq!(fs::read_to_string(path).ok(), Some(format!("{number}\n")), "{number} after {least}: {again:?}");
         }
-        assert_eq!(there(), FILES, "nothing is left beside them");
+        // A kill in the middle of a write may leave its temporary file, never under the target's own name.
+        assert!(there() <= FILES + 1, "after {least}");
     }
     assert!(in_the_middle > 1, "most kills came before its end: {in_the_middle}");
 }

@@ -595,6 +595,102 @@ fn no_new_repository_runs_anything() {
     }
 }
 
+/// What a repository in `app` names by a path that leads out of it, and what the person does there.
+const RELATIVE: [(&str, &str, &str); 3] = [
+    ("core.hooksPath", "../shared", "d/shared/pre-commit"),
+    ("include.path", "../../shared/x", "d/shared/x"),
+    ("core.fsmonitor", "../shared/x", "d/shared/x"),
+];
+
+#[test]
+fn a_repository_that_is_moved_runs_nothing_that_lies_at_its_new_place() {
+    also_as_ordinary_user("lead::a_repository_that_is_moved_runs_nothing_that_lies_at_its_new_place");
+    if no_git() {
+        return;
+    }
+    for (setting, value, planted) in RELATIVE {
+        for walls in std::iter::once(CommandWalls::default()).chain(tiers()) {
+            for is_there_before in [false, true] {
+                let ground = Ground::new();
+                ground.put("app/a.txt", "a");
+                ground.git(&["init", "-q", "app"]);
+                ground.git(&["-C", "app", "config", "user.email", "ann@example.org"]);
+                ground.git(&["-C", "app", "config", "user.name", "Ann"]);
+                ground.git(&["-C", "app", "config", setting, value]);
+                let script = format!("#!/bin/sh\nid > {}\n", ground.mark().display());
+                let text = if setting == "include.path" { ground.settings("") } else { script };
+                ground.put("evil", &text);
+                if is_there_before {
+                    ground.put(planted, &text);
+                    fs::set_permissions(ground.folder().join(planted), fs::Permissions::from_mode(0o755)).unwrap();
+                }
+                let line = format!(
+                    "mkdir -p d/shared; cp evil {planted}; chmod +x {planted}; mv app d/app; ln -s d/app app; sleep 0.2"
+                );
+                let ran = run_tool(&walls, &ground.folder(), &line);
+                let app = ground.folder().join("app");
+                git(&app, &["status"]);
+                git(&app, &["commit", "-q", "--allow-empty", "-m", "x"]);
+                let is_run = ground.mark().exists();
+                let context = format!("{:?}: {setting}, before: {is_there_before}: {ran:?}", walls.tier);
+                assert_eq!(is_run, walls.tier == Tier::Unconfined, "{context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_git_under_another_name_goes_back_whole() {
+    also_as_ordinary_user("lead::a_folder_of_git_under_another_name_goes_back_whole");
+    if no_git() {
+        return;
+    }
+    for walls in tiers() {
+        for line in ["mv .git .g2", "mv .git .g2; mkdir .git", "mkdir x; mv .git x/y"] {
+            let ground = Ground::new();
+            ground.repository();
+            ground.put(".git/hooks/pre-commit", "mine");
+            let config = fs::read_to_string(ground.folder().join(".git/config")).unwrap();
+            let ran = run_tool(&walls, &ground.folder(), &format!("{line}; sleep 0.2"));
+            let text = |path: &str| fs::read_to_string(ground.folder().join(path)).unwrap_or_default();
+            let context = format!("{:?}: {line}: {ran:?}", walls.tier);
+            assert_eq!((text(".git/config"), text(".git/hooks/pre-commit")), (config, "mine".into()), "{context}");
+            assert!(ground.folder().join(".git/HEAD").exists(), "{context}");
+        }
+        // A folder may be given another name with all that is in it.
+        let ground = Ground::new();
+        ground.git(&["init", "-q", "app"]);
+        run_tool(&walls, &ground.folder(), "mkdir d; mv app d/other; sleep 0.2").unwrap();
+        assert!(ground.folder().join("d/other/.git/config").exists());
+    }
+}
+
+#[test]
+fn what_editors_and_agents_obey_does_not_come_with_a_folder_that_takes_the_place_of_another() {
+    also_as_ordinary_user(
+        "lead::what_editors_and_agents_obey_does_not_come_with_a_folder_that_takes_the_place_of_another",
+    );
+    for walls in tiers() {
+        let ground = Ground::new();
+        ground.put("web/a.txt", "mine");
+        ground.put("web/sub/a.txt", "mine");
+        for path in ["p/.mcp.json", "p/.vscode/tasks.json", "p/sub/.mcp.json", "other/.mcp.json"] {
+            ground.put(path, "{\"fixture\": true}");
+        }
+        let line = "mv web w0; mv p web; cp -r w0/. web/; mv other else; sleep 0.2";
+        let ran = run_tool(&walls, &ground.folder(), line);
+        let is_there = |path: &str| ground.folder().join(path).exists();
+        for path in ["web/.mcp.json", "web/.vscode/tasks.json", "web/sub/.mcp.json"] {
+            assert!(!is_there(path), "{:?}: {path}: {ran:?}", walls.tier);
+        }
+        // The control: where no folder was before, nobody looks for anything.
+        let ground = Ground::new();
+        ground.put("other/.mcp.json", "{}");
+        run_tool(&walls, &ground.folder(), "mv other else; sleep 0.2").unwrap();
+        assert!(ground.folder().join("else/.mcp.json").exists());
+    }
+}
+
 #[test]
 fn what_made_a_folder_a_repository_goes_and_what_was_there_stays() {
     also_as_ordinary_user("lead::what_made_a_folder_a_repository_goes_and_what_was_there_stays");

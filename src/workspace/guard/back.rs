@@ -121,6 +121,40 @@ impl Before<'_> {
         reverted
     }
 
+    /// Moves folders of git back that went from their folder to another name, where what is in them would be taken away: it
+    /// is the only copy there is.
+    pub(super) fn move_back(&self, after: &Found) -> Vec<Reverted> {
+        let mut reverted = Vec::new();
+        for (old, (object, _)) in &self.found.git_objects {
+            let now = after.git_objects.iter().find(|(_, (now, _))| now == object).map(|(path, _)| path);
+            let Some(new) = now.filter(|new| *new != old) else { continue };
+            if self.went_along(&configuration_of(old), &configuration_of(new)) || self.is_fixed(old) {
+                continue;
+            }
+            // Only an empty folder in its place gives way.
+            if rename(self.root, new, old).is_ok() {
+                reverted.push(self.reverted(old, Revert::Restored));
+            }
+        }
+        reverted
+    }
+
+    /// The folders of git that the command has moved, with the configuration that they had: what it says of itself was
+    /// approved by nobody and goes.
+    pub(super) fn moved_git<'after>(&self, after: &'after Found) -> impl Iterator<Item = &'after [OsString]> {
+        let was_at = |object: Object| self.found.git_objects.iter().find(|(_, (git, _))| *git == object);
+        let moved = after.git_objects.iter().filter(move |(new, (object, _))| {
+            was_at(*object).filter(|(old, _)| old != new).is_some_and(|(old, _)| {
+                let before = self.found.protected.get(&configuration_of(old));
+                after
+                    .protected
+                    .get(&configuration_of(new))
+                    .is_some_and(|now| before.is_some_and(|kept| kept.is_same(now)))
+            })
+        });
+        moved.map(|(path, _)| path.as_slice())
+    }
+
     /// Whether this very thing was there before, by another path, and has only gone along with its folder: where it would
     /// be something else to whoever looks there, it is as new as any.
     pub(super) fn was_elsewhere(&self, path: &[OsString], now: &Kept) -> bool {
@@ -151,9 +185,11 @@ impl Before<'_> {
             return false;
         }
         // In the place of another folder it is new to whoever looks there.
-        let is_another = |old: &[OsString], new: &[OsString]| old != new && self.found.has_folder(new);
-        let above_before = outermost.split_last().map(|(_, above)| above).unwrap_or_default();
-        if is_another(above_before, above) || (!is_git(name) && is_another(outermost, new_outermost)) {
+        let is_another = |path: &[OsString]| {
+            let before = self.found.folder_at(path);
+            before.is_some() && before != object_at(self.root, path)
+        };
+        if (1..=new_outermost.len()).filter_map(|length| new.get(..length)).any(is_another) {
             return false;
         }
         let is = |path: &[OsString], object: Object| object_at(self.root, path) == Some(object);
@@ -222,6 +258,21 @@ fn parent_of(root: &Folder, path: &[OsString]) -> Option<Object> {
 /// Which folder lies there.
 fn object_at(root: &Folder, path: &[OsString]) -> Option<Object> {
     descend(root, path)?.stat().ok().map(|stat| object_of(&stat))
+}
+
+/// The configuration in a folder of git.
+fn configuration_of(git: &[OsString]) -> Vec<OsString> {
+    git.iter().cloned().chain([OsString::from("config")]).collect()
+}
+
+/// Moves a folder.
+fn rename(root: &Folder, from: &[OsString], to: &[OsString]) -> io::Result<()> {
+    let split = |path: &[OsString]| -> io::Result<(OsString, Folder)> {
+        let (name, parents) = path.split_last().ok_or(io::ErrorKind::NotFound)?;
+        Ok((name.clone(), writable_parent(root, parents)?))
+    };
+    let ((name, parent), (new_name, new_parent)) = (split(from)?, split(to)?);
+    parent.rename(&name, &new_parent, &new_name)
 }
 
 /// The folder that something lies in, so that it can be changed there: a command may have taken that right away.

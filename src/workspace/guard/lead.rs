@@ -1,7 +1,7 @@
 //! Leads within the allowed folders: what is protected because something else leads there (`workspace::lead` finds it).
 //!
 //! They are what they were before the command: a configuration or a link that the command makes leads nowhere, as it is
-//! taken away itself. The names that a folder's path has for git and for editors decide, as they do in the gate.
+//! taken away itself. A repository that it moves leads elsewhere afterwards. The names that a folder's path has for git and for editors decide, as they do in the gate.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -34,6 +34,12 @@ impl Led {
 pub(super) fn around(roots: &[Root]) -> Leads {
     let home = directories::BaseDirs::new();
     Leads::around(roots, home.as_ref().map(directories::BaseDirs::home_dir))
+}
+
+/// No leads yet.
+pub(super) fn none() -> Leads {
+    let home = directories::BaseDirs::new();
+    Leads::new(home.as_ref().map(directories::BaseDirs::home_dir))
 }
 
 /// Adds those that begin at what a walk has found.

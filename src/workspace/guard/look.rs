@@ -45,8 +45,8 @@ pub(super) struct Found {
     pub(super) sensitive: Vec<(Vec<OsString>, bool)>,
     /// The folders that were looked at.
     pub(super) folders: HashSet<Object>,
-    /// And their paths, as numbers that stand for them: there may be a million.
-    pub(super) paths: HashSet<u64>,
+    /// Which of them was at a path, the path as a number that stands for it: there may be a million. Not kept over a crash.
+    pub(super) paths: HashMap<u64, Object>,
     /// Those that could not be, by their permissions, and where they are.
     pub(super) closed: HashMap<Object, Vec<OsString>>,
     /// At least so many more were not reached.
@@ -69,7 +69,12 @@ impl Found {
 
     /// Whether a folder of this path was looked at.
     pub(super) fn has_folder(&self, path: &[OsString]) -> bool {
-        self.paths.contains(&number_of(path))
+        self.folder_at(path).is_some()
+    }
+
+    /// The folder that was looked at by this path.
+    pub(super) fn folder_at(&self, path: &[OsString]) -> Option<Object> {
+        self.paths.get(&number_of(path)).copied()
     }
 
     /// Whether more was there than could be reached.
@@ -257,7 +262,7 @@ impl Walk<'_> {
             self.found.git_objects.insert(self.path.clone(), (object, object_above));
         }
         self.found.folders.insert(object);
-        self.found.paths.insert(number_of(&self.path));
+        self.found.paths.insert(number_of(&self.path), object);
         // Watched before it is read: what appears in between is in one of the two.
         let (number, name) = (self.look.number, self.path.last().cloned().unwrap_or_default());
         let watch = self.look.watcher.as_deref_mut().and_then(|watcher| {

@@ -309,19 +309,30 @@ impl Guard {
         let ended_ns = watched.ended_ns;
         let mut report = GuardReport { reverted: watched.into_reverted(), unseen: 0 };
         let mut names = std::mem::take(&mut self.names);
+        let mut moved = lead::none();
+        let mut found = Vec::with_capacity(self.roots.len());
         for (number, guarded) in self.roots.iter_mut().enumerate() {
             let left = guarded.clear();
             report.reverted.extend(left.into_iter().map(|path| Reverted::new(number, &path, Revert::Left)));
-            let look = Look {
-                root: &guarded.root,
-                before: Some(&guarded.before),
-                led: &guarded.led,
-                names: &mut names,
-                watcher: None,
-                number,
-                most_folders: MOST_FOLDERS,
-            };
-            let mut after = look.whole();
+            let mut after = guarded.look_again(&mut names);
+            let back = guarded.before().move_back(&after);
+            if !back.is_empty() {
+                report.reverted.extend(back);
+                after = guarded.look_again(&mut names);
+            }
+            for git in guarded.before().moved_git(&after) {
+                moved.git_folder(&below(&guarded.root, git));
+            }
+            found.push(after);
+        }
+        for (guarded, mut after) in self.roots.iter_mut().zip(found) {
+            // What the configuration of a repository names from its new place is obeyed there.
+            let led = lead::below(&moved, guarded.root.real_path());
+            let new: Vec<Led> = led.into_iter().filter(|led| !guarded.led.contains(led)).collect();
+            if !new.is_empty() {
+                guarded.led.extend(new);
+                after = guarded.look_again(&mut names);
+            }
             if let Some(ended_ns) = ended_ns {
                 // What somebody waited to write is theirs.
                 record::leave_what_came_later(guarded, &mut after, ended_ns, ended_ns);
@@ -342,6 +353,20 @@ impl Guard {
 }
 
 impl GuardedRoot {
+    /// Looks through it after the command.
+    fn look_again(&self, names: &mut Names) -> Found {
+        let look = Look {
+            root: &self.root,
+            before: Some(&self.before),
+            led: &self.led,
+            names,
+            watcher: None,
+            number: self.number,
+            most_folders: MOST_FOLDERS,
+        };
+        look.whole()
+    }
+
     fn before(&self) -> Before<'_> {
         Before { root: self.root.folder(), number: self.number, found: &self.before, fixed: &self.fixed }
     }

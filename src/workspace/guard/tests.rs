@@ -112,10 +112,11 @@ fn what_is_moved_to_where_git_looks_is_new_there_and_what_goes_along_with_its_fo
     let expected = [
         (".git/hooks/post-commit", Revert::Removed),
         (".git/hooks/pre-push.sample", Revert::Restored),
-        ("app/.git/config", Revert::Removed),
         ("app/.mcp.json", Revert::Removed),
-        ("app/r/.git/config", Revert::Removed),
+        // Folders of git go back whole.
+        ("fixtures/evil", Revert::Restored),
         ("fixtures/p/.mcp.json", Revert::Restored),
+        ("fixtures/r/.git", Revert::Restored),
     ];
     assert_eq!(reverted, expected.map(|(path, how)| (path.to_owned(), how)));
 }

@@ -46,7 +46,7 @@ pub(in crate::workspace) struct Leads {
 }
 
 impl Leads {
-    fn new(home: Option<&Path>) -> Self {
+    pub(in crate::workspace) fn new(home: Option<&Path>) -> Self {
         Self {
             home: home.map(Path::to_path_buf),
             all: Vec::new(),
