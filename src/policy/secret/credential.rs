@@ -1,5 +1,5 @@
-//! Secrets that are known by the place where they stand: in files of credentials, as an option of a command, as the value of
-//! an element, and the hashes of passwords.
+//! Secrets that are known by the place where they stand: in files of credentials, in statements, as the value of an element,
+//! and the hashes of passwords. See `option` for those among the arguments of a command.
 
 use std::sync::LazyLock;
 
@@ -8,12 +8,13 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use regex::Regex;
 
 use super::assignment::NAME;
-use super::random::{entropy, is_code_name, is_ordinary, is_password, is_placeholder};
+use super::option;
+use super::random::{entropy, is_code_name, is_letter_jumble, is_notation, is_ordinary, is_password, is_placeholder};
 use super::{Secret, SecretKind};
 
 /// What the text at such a place must be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Proof {
+pub(super) enum Proof {
     /// The place alone says so.
     Place,
     /// It must look like a password too.
@@ -31,14 +32,11 @@ enum Proof {
 /// Each with the value in its first group.
 fn shapes() -> Vec<(String, Proof)> {
     let name = &*NAME;
-    let within = r"[^\r\n|;&]{0,400}?\s";
-    // A lone `&` may be part of it, two of them end the command.
-    let value = r#"["']?([^\s"'|;&]{4,200}(?:&[^\s"'|;&]+)*)"#;
     vec![
         // .netrc, in one line or in several.
         (r"(?m)^[ \t]*(?:machine[ \t]+\S+|default)\s+(?:(?:login|account)\s+\S+\s+)+password\s+(\S{3,200})".into(), Proof::Place),
         (r"(?m)^[ \t]*machine[ \t]+\S+\s+password\s+(\S{3,200})\s+login\s".into(), Proof::Place),
-        (r"(?-u:\b)login\s+\S{1,80}\s+password\s+(\S{6,200})".into(), Proof::LooksOwn),
+        (r#"(?-u:\b)login\s+\S{1,80}\s+password\s+([^\s'"]\S{5,199})"#.into(), Proof::LooksOwn),
         // .pgpass
         (r"(?m)^[A-Za-z0-9_.*-]{1,200}:(?:\*|[56]432):[^:\s]{1,80}:[^:\s]{1,80}:(\S{4,200})\r?$".into(), Proof::Place),
         (r"(?m)^[A-Za-z0-9_.*-]{1,200}:[0-9]{3,5}:[^:\s]{1,80}:[^:\s]{1,80}:(\S{6,200})\r?$".into(), Proof::LooksOwn),
@@ -53,18 +51,16 @@ fn shapes() -> Vec<(String, Proof)> {
         (r"(\${1,2}(?:argon2(?:id|i|d)|scrypt|pbkdf2[a-z0-9-]{0,12}|bcrypt-sha256|7)\$[A-Za-z0-9=,.$+/]{4,120}\$[A-Za-z0-9+/.]{16,})".into(), Proof::Form),
         (r"((?-u:\b)(?:pbkdf2_sha(?:1|256|512)|bcrypt_sha256|argon2|scrypt)\$[A-Za-z0-9=,.$+/]{4,120}\$[A-Za-z0-9+/.]{16,}={0,2})".into(), Proof::Form),
         (r"(\{(?:S?SHA(?:256|384|512)?|S?MD5)\}[A-Za-z0-9+/]{22,}={0,2})".into(), Proof::Form),
-        // Options of commands.
-        (r#"(?-u:\b)curl(?-u:\b)(?:[^\r\n]|\\\r?\n){0,600}?\s(?:-[A-Za-z]{0,8}[uU]|--user|--proxy-user)[ \t=]*["']?[^\s:"']{1,80}:([^\s"']{3,200})"#.into(), Proof::Place),
-        (format!(r"(?-u:\b)(?:https?|xh)[ \t]{within}(?:-a|--auth)[ =]\S{{1,80}}:{value}"), Proof::Place),
-        (format!(r"(?-u:\b)(?:mysql(?:dump|admin|import|sh|check)?|mariadb(?:-[a-z]+)?)(?-u:\b){within}-p{value}"), Proof::Place),
-        (format!(r"(?-u:\b)sshpass{within}?-p\s*{value}"), Proof::Place),
-        (format!(r"(?-u:\b)redis-cli{within}(?:-a|--pass)[ =]+{value}"), Proof::Place),
-        (format!(r"(?-u:\b)ldap[a-z]{{3,10}}{within}-w\s*{value}"), Proof::Place),
-        (format!(r"(?-u:\b)(?:7za?|7zr|rar|unrar)(?-u:\b){within}-p{value}"), Proof::Place),
-        (format!(r"(?-u:\b)(?:un)?zip(?-u:\b){within}-P\s*{value}"), Proof::Place),
-        (format!(r"(?-u:\b)(?:docker|podman|nerdctl|helm|oras|oc|az)(?-u:\b){within}login{within}-p[ =]+{value}"), Proof::Place),
-        (format!(r#"-pass(?:in|out)?[ \t]+["']?pass:{value}"#), Proof::Place),
-        (format!(r#"(?i)(?:^|\s)--?[a-z0-9-]{{0,40}}?{name}[ \t]+["']?([^\s"'|;&<>()\[\]]{{6,512}})"#), Proof::Looks),
+        // Calls and statements that name it: PHP, environments, SQL, Terraform.
+        (format!(r#"(?i)\(\s*["'][a-z0-9_.-]{{0,80}}?{name}["']\s*,\s*["']([^"'\r\n]{{6,200}})["']"#), Proof::LooksOwn),
+        (r#"(?i)(?-u:\b)identified\s+(?:with\s+\S{1,80}\s+)?(?:by|as)\s+(?:password\s+)?["']([^"'\r\n]{4,200})["']"#.into(), Proof::Place),
+        (r#"(?i)(?-u:\b)(?:with|encrypted|set)\s+password\s*(?:=\s*)?(?:password\s*\(\s*)?["']([^"'\r\n]{4,200})["']"#.into(), Proof::Place),
+        (format!(r#"(?i)(?-u:\b)variable\s+"[a-z0-9_-]{{0,80}}?{name}"\s*\{{[^{{}}]{{0,400}}?(?-u:\b)default\s*=\s*"([^"\r\n]{{6,200}})""#), Proof::Looks),
+        // Lines of settings: Dockerfile, OpenLDAP, Redis; a block of YAML; what a phone reads from a picture.
+        (format!(r#"(?im)^[ \t]*(?:env|arg|setenv|setx(?:[ \t]+/m)?|set[ \t]+-[a-z]{{1,4}})[ \t]+[a-z0-9_]{{0,80}}?{name}[ \t]+["']?([^\s"']{{6,512}})["']?[ \t]*\r?$"#), Proof::Looks),
+        (r#"(?im)^[ \t]*(?:bindpw|rootpw|rootbindpw|requirepass|masterauth)[ \t]+["']?([^\s"']{4,200})"#.into(), Proof::Place),
+        (format!(r#"(?im)^[ \t-]*["']?[a-z0-9_.-]{{0,80}}?{name}["']?:[ \t]*[|>][+-]?[0-9]?[ \t]*\r?\n[ \t]+(\S{{6,512}})[ \t]*\r?$"#), Proof::Looks),
+        (r"WIFI:(?:[A-OQ-Z]:[^;\r\n]{0,100};){0,6}P:([^;\r\n]{4,100});".into(), Proof::Place),
         (r#"(?i)ConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\r\n]{4,200})["']"#.into(), Proof::Place),
         // Elements and their attributes; Kubernetes' pairs of a name and a value.
         (format!(r"(?i)<[a-z0-9_:.-]{{0,80}}?{name}(?:\s[^<>]{{0,200}})?>\s*([^<>\s]{{6,512}})\s*</"), Proof::Looks),
@@ -77,7 +73,8 @@ fn shapes() -> Vec<(String, Proof)> {
 }
 
 static SHAPES: LazyLock<Vec<(Regex, Proof)>> = LazyLock::new(|| {
-    let compiled = shapes().into_iter().map(|(pattern, proof)| Some((Regex::new(&pattern).ok()?, proof)));
+    let compiled =
+        shapes().into_iter().chain(option::shapes()).map(|(pattern, proof)| Some((Regex::new(&pattern).ok()?, proof)));
     compiled.flatten().collect()
 });
 
@@ -103,7 +100,12 @@ fn proves(proof: Proof, value: &str) -> bool {
                 ["password", "passwd", "pass", "secret", "token"].contains(&value.to_ascii_lowercase().as_str());
             !is_port && !is_word && !value.starts_with('-') && !is_placeholder(value)
         }
-        Proof::Looks => is_password(value) && !is_code_name(value) && !value.starts_with('-'),
+        Proof::Looks => {
+            (is_password(value) || is_letter_jumble(value))
+                && !is_code_name(value)
+                && !is_notation(value)
+                && !value.starts_with('-')
+        }
         Proof::LooksOwn => proves(Proof::Looks, value) && !is_ordinary(value),
         Proof::Basic => {
             let decoded = STANDARD_NO_PAD.decode(value.trim_end_matches('=')).ok();
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_shape_is_a_pattern_with_one_value() {
-        assert_eq!(SHAPES.len(), shapes().len());
+        assert_eq!(SHAPES.len(), shapes().len() + option::shapes().len());
         assert!(SHAPES.iter().all(|(pattern, _)| pattern.captures_len() == 2));
     }
 
@@ -203,6 +205,64 @@ mod tests {
             ("The database password is Tr0ub4dor&3.", "Tr0ub4dor&3"),
             ("口令是 Qw9zz88Kp1", "Qw9zz88Kp1"),
             ("数据库密码为：Kx92mfQ7pL", "Kx92mfQ7pL"),
+            ("define('DB_PASSWORD', 'fbdUwFDrz3e3');", "fbdUwFDrz3e3"),
+            ("const API_KEY: &str = \"uo5Zbcb99JpX\";", "uo5Zbcb99JpX"),
+            ("  private password: string = \"CTQE8phIECUy\";", "CTQE8phIECUy"),
+            ("var password string = \"CTQE8phIECUy\"", "CTQE8phIECUy"),
+            ("char password[32] = \"CTQE8phIECUy\";", "CTQE8phIECUy"),
+            ("CREATE USER bob IDENTIFIED BY '8Ajlb0cdkbx9';", "8Ajlb0cdkbx9"),
+            ("CREATE USER bob IDENTIFIED WITH mysql_native_password BY 'qwertz';", "qwertz"),
+            ("ALTER ROLE bob WITH PASSWORD 'ZFqJDGf1rB85';", "ZFqJDGf1rB85"),
+            ("create role bob login encrypted password 'ZFqJDGf1rB85';", "ZFqJDGf1rB85"),
+            ("variable \"db_password\" {\n  default = \"NGekTf3sEz8M\"\n}", "NGekTf3sEz8M"),
+            ("FROM x\nENV POSTGRES_PASSWORD T7SegYErymNH\nRUN y\n", "T7SegYErymNH"),
+            ("setx DB_PASSWORD bP5VVPCn7WwS", "bP5VVPCn7WwS"),
+            ("set -gx API_TOKEN bP5VVPCn7WwS", "bP5VVPCn7WwS"),
+            ("bindpw 3eG4n6noitUg", "3eG4n6noitUg"),
+            ("requirepass rMODIe4xBDZc\n", "rMODIe4xBDZc"),
+            ("db:\n  password: |\n    ZgRCZ3IwEF6y\n  user: bob\n", "ZgRCZ3IwEF6y"),
+            ("password: >-\n  5kyy3JBNWqb9\n\n", "5kyy3JBNWqb9"),
+            ("WIFI:T:WPA;S:home;P:sIo3rMpTYIuN;;", "sIo3rMpTYIuN"),
+            ("psk=\"LkqvLYlKnvGG\"", "LkqvLYlKnvGG"),
+            ("[wifi-security]\npsk=niynAsM2Bw1X\n", "niynAsM2Bw1X"),
+            ("echo \"bob:3IgN95Dci7xD\" | sudo chpasswd", "3IgN95Dci7xD"),
+            ("smbclient //srv/x -U bob%JXltetlY2CLT", "JXltetlY2CLT"),
+            (r"net use Z: \\srv\x /user:bob 3puYM2IPQGtE", "3puYM2IPQGtE"),
+            (r"net use Z: \\srv\x 3puYM2IPQGtE /user:bob", "3puYM2IPQGtE"),
+            ("mongo -u bob -p qOkrjPyKwA55", "qOkrjPyKwA55"),
+            ("http -a bob:xWCVPdZGrwp0 GET x", "xWCVPdZGrwp0"),
+            ("Passwort: C7dComJAg", "C7dComJAg"),
+            ("mot de passe : ZOjVK25tK", "ZOjVK25tK"),
+            ("contraseña: omCPd1sqS", "omCPd1sqS"),
+            ("パスワード：HefPsla14", "HefPsla14"),
+            ("пароль: HefPsla14", "HefPsla14"),
+            ("密码：YNPPtPQvv9", "YNPPtPQvv9"),
+            ("export GITHUB_TOKEN=oLDzbLtCGDMw", "oLDzbLtCGDMw"),
+            ("{\"client_secret\":\"aBcDeFgHiJkLmNoPqRsTuVwXyZ\"}", "aBcDeFgHiJkLmNoPqRsTuVwXyZ"),
+            ("password=Kx82;LpQ8zz", "Kx82;LpQ8zz"),
+            ("user=bob\npassword=Kx82,LpQ9zz\nport=1\n", "Kx82,LpQ9zz"),
+            ("password=\"pa\\\"ss9Kx82\"", "pa\\\"ss9Kx82"),
+            ("password = \"pa'ss9Kx82\"", "pa'ss9Kx82"),
+            ("password: Summer2026!", "Summer2026!"),
+            ("The password is Summer2k26x!", "Summer2k26x"),
+            ("PASSWORD = \\\n    'Xq82LpwZ'\n", "Xq82LpwZ"),
+            ("https://5WE2RlTZQcYTbYTTBPynZzih6tZg1v@github.com/x/y.git", "5WE2RlTZQcYTbYTTBPynZzih6tZg1v"),
+            (
+                "Cookie: lang=de; session=XZY7rzsj6HoV5D0bA2DAzqx2T4Rc1hotdHNYgt0s; a=b",
+                "XZY7rzsj6HoV5D0bA2DAzqx2T4Rc1hotdHNYgt0s",
+            ),
+            (
+                "< Set-Cookie: sid=gCWBn1Bue6bsBu4RstbtSPrwfm74O5bFGEhS2v3y; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT",
+                "gCWBn1Bue6bsBu4RstbtSPrwfm74O5bFGEhS2v3y",
+            ),
+            (
+                "apiVersion: v1\nkind: Secret\ndata:\n  tls.key: 7ih/8bB9X/A01W6Grl+3QVJSWCo87SPK\nmetadata:\n  name: app-tls\n",
+                "7ih/8bB9X/A01W6Grl+3QVJSWCo87SPK",
+            ),
+            (
+                "{\"data\": {\"conf\": \"c2VjcmV0\"}, \"kind\": \"Secret\", \"metadata\": {\"name\": \"app-conf\"}}",
+                "c2VjcmV0",
+            ),
         ] {
             if found(text) != [value] {
                 missed.push((text, found(text)));
@@ -263,6 +323,55 @@ mod tests {
             "The secret of https://example.org/a/b/c/d/e/f/g/h/i/j/k/l/m/n is simple.",
             "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
             "alice ALL=(ALL) NOPASSWD: /usr/bin/apt-get2",
+            "token          = 1*tchar",
+            "auth-token = 1*128token-char",
+            "fn login(user: &str, password: &str) -> Result<Token2, Error> {",
+            "let token: String = request.token2().to_owned();",
+            "let password: Option<String> = args.get_one(\"password\").cloned();",
+            "const TOKEN_HEADER: &str = \"x-session-id\";",
+            "pub secret: Secret<32>,",
+            "const token: string = await getToken(user1);",
+            "password: string = '';",
+            "const password = useState<string>('');",
+            "this.password = credentials.passwordField2;",
+            "export const accessToken: string = tokenService.currentTokenOrThrow();",
+            "func Login(user, password string) (Token1, error) {",
+            "password := r.FormValue(\"password\")",
+            "token, err := jwt.ParseWithClaims(raw, claims, keyFunc2)",
+            "var password string = os.Getenv(\"PASSWORD1\")",
+            "password = getpass.getpass('Password: ')",
+            "token = secrets.token_urlsafe(32)",
+            "def check(self, password: str = None, token: Optional[str] = None) -> bool:",
+            "self.token = token or os.environ.get('APP_TOKEN', '')",
+            "parser.add_argument('--password', help='the password of the user1')",
+            "private String password = config.getPassword();",
+            "String token = request.getHeader(\"Authorization\");",
+            "private final PasswordEncoder passwordEncoder = new BCryptPasswordEncoder();",
+            "user.setPassword(passwordEncoder.encode(dto.getPassword()));",
+            "ACCESS_TOKEN=accessTokenOfTheUser",
+            "\"token\": \"accessTokenProviderFactory\"",
+            "\"client_secret\": \"ClientSecretParameterName\"",
+            "password: \"^(?=.*[A-Z])(?=.*\\\\d).{8,}$\"",
+            "\"token\": \"\\\\d{6}-[a-z]{4}\"",
+            "\"secret\": \"C:\\\\Users\\\\bob1\\\\key\"",
+            "IDENTIFIED BY '${DB_PASSWORD}'",
+            "ALTER USER bob WITH PASSWORD '<password>';",
+            "password: |\n  Enter your password here\n",
+            "ENV TOKEN_FILE /run/secrets/token1",
+            "docker run --name mongo -p 27017:27017 mongo:7",
+            "mongosh -u bob -p --authenticationDatabase admin",
+            "net use Z: \\\\srv\\x /user:bob /persistent:yes",
+            "Cookie: theme=dark; lang=en-US",
+            "Set-Cookie: theme=dark; Path=/; Max-Age=31536000; SameSite=Lax",
+            "cookie = SimpleCookie(headers.get_all('Cookie2'))",
+            "git@github.com:owner/repository.git and ssh://deploy-user-of-the-shop@host1/x",
+            "kind: ConfigMap\ndata:\n  mode: production1\n  level: debug\n",
+            "kind: Secret\nmetadata:\n  name: app-secret-1\n  labels: {app: shop1}\n",
+            "username, password, token1, token2 = row",
+            "tokens: alpha,beta,gamma2",
+            "mot de passe : obligatoire, au moins 8 signes",
+            "Passwort: mindestens 8 Zeichen",
+            "密码：至少8位，含字母",
         ] {
             if !found(text).is_empty() {
                 taken.push((text, found(text)));

@@ -1,8 +1,8 @@
 //! Token-like text: provider keys, tokens, passwords in addresses, assignments and files of credentials, private keys. Finds
 //! them, and masks them in what leaves this machine.
 //!
-//! A text is searched as it is written and as its reader puts it together ([`reading`]): a line break or a colour within a key
-//! hides it from nobody.
+//! A text is searched as it is written, without what draws nothing, and without the breaks of its lines too ([`reading`]): a
+//! colour or a line break at a key or within it hides it from nobody.
 //!
 //! Every pattern is a regular expression without backtracking, so that the time grows with the text alone. A hit is not
 //! trusted for its prefix only: it must look random too. What is found here is data; nothing is refused because of it.
@@ -12,7 +12,9 @@ mod block;
 mod credential;
 mod encoded;
 mod known;
+mod kubernetes;
 mod mask;
+mod option;
 mod part;
 mod random;
 mod reading;
@@ -89,14 +91,16 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 
 /// Every secret in a text, in order, none inside another.
 pub fn find_secrets(text: &str) -> Vec<Secret> {
-    let plain = in_order(find_written(text));
-    let Some(reading) = reading::of(text) else { return plain };
-    let mut found = reading.placed(in_order(find_written(&reading.text)), &plain);
-    if found.is_empty() {
-        return plain;
+    let mut known = in_order(find_written(text));
+    // What draws nothing first: where a line ends must be known before any two are put together.
+    for reading in [reading::bare(text), reading::of(text)].into_iter().flatten() {
+        let found = reading.placed(in_order(find_written(&reading.text)), &known);
+        if !found.is_empty() {
+            known.extend(found);
+            known = in_order(known);
+        }
     }
-    found.extend(plain);
-    in_order(found)
+    known
 }
 
 /// Every secret in a text as it is written, in no order.
@@ -112,6 +116,7 @@ fn find_short(text: &str) -> Vec<Secret> {
     let mut found = token::find(text);
     found.extend(assignment::find(text));
     found.extend(credential::find(text));
+    found.extend(kubernetes::find(text));
     found
 }
 

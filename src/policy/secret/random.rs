@@ -56,7 +56,7 @@ pub(super) fn is_password(text: &str) -> bool {
     const SHORTEST: usize = 6;
     let has = |kind: fn(&u8) -> bool| text.as_bytes().iter().any(kind);
     let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    let is_short = (SHORTEST..8).contains(&text.len()) && is_mixed && entropy(text) >= 2.2;
+    let is_short = (SHORTEST..12).contains(&text.len()) && is_mixed && entropy(text) >= 2.2;
     let is_short = is_short && is_mostly_ascii(text) && !is_placeholder(text) && !is_path(text);
     (is_random(text) || is_short) && !is_measure(text)
 }
@@ -165,6 +165,34 @@ const SENTENCE_WORDS: &[&str] = &[
     "none",
     "null",
 ];
+
+/// Letters of both cases and nothing else, which no words make up: `oLDzbLtCGDMw`, and no `accessTokenName`.
+pub(super) fn is_letter_jumble(text: &str) -> bool {
+    const SHORTEST: usize = 12;
+    if text.len() < SHORTEST || !text.bytes().all(|byte| byte.is_ascii_alphabetic()) || entropy(text) < 3.0 {
+        return false;
+    }
+    // A word begins at a capital before a small letter, and can be spoken.
+    let mut odd_words = 0;
+    let mut has_vowel = true;
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        if byte.is_ascii_uppercase() && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase) {
+            odd_words += usize::from(!has_vowel);
+            has_vowel = false;
+        }
+        has_vowel |= b"aeiouy".contains(&byte.to_ascii_lowercase());
+    }
+    odd_words + usize::from(!has_vowel) >= 2
+}
+
+/// `1*tchar`, `*(ALPHA`: a rule of a grammar; `^(?=.*[0-9])`, `\\d{8,}`: what a text is matched with; `C:\\keys`: a path.
+pub(super) fn is_notation(text: &str) -> bool {
+    let repeated = text.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('*');
+    let repeated = repeated.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    repeated.is_some_and(|rule| rule.len() > 1 && rule.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-'))
+        || ["(?", "\\d", "\\w", "\\s", "[a-z", "[A-Z", "[0-9", ":\\"].iter().any(|part| text.contains(part))
+}
 
 /// Not words of another script about a password.
 fn is_mostly_ascii(text: &str) -> bool {

@@ -17,6 +17,15 @@ pub(super) struct Reading {
     pub(super) text: String,
     /// Each kept stretch: where it begins here, and where in the original.
     kept: Vec<(usize, usize)>,
+    /// The line breaks of the original that are not here.
+    breaks: Vec<Break>,
+}
+
+/// A line break that was taken for one that only fits a width.
+struct Break {
+    at: usize,
+    /// Whether other lines or the custom of programs say so too, and not only that no line is wider.
+    is_sure: bool,
 }
 
 /// Lines of fewer columns were not broken for their width.
@@ -28,12 +37,21 @@ const WIDTHS: [usize; 9] = [64, 70, 72, 75, 76, 78, 79, 80, 120];
 static ENTRY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"\A(?:export\s+|[-*]\s+)?["']?[A-Za-z_][A-Za-z0-9_.-]*["']?\s*[=:]\s*[^\s=]"#).ok());
 
-/// The text without what draws nothing and without breaks for a width; `None` where it has neither.
+/// The text without what draws nothing; `None` where all of it is seen.
+pub(super) fn bare(text: &str) -> Option<Reading> {
+    Reading::without(text, &unseen(text), Vec::new())
+}
+
+/// The text without what draws nothing and without breaks for a width; `None` where it has no such break.
 pub(super) fn of(text: &str) -> Option<Reading> {
+    let breaks = breaks_for_width(text);
+    if breaks.is_empty() {
+        return None;
+    }
     let mut removed = unseen(text);
-    removed.extend(breaks_for_width(text));
+    removed.extend(breaks.iter().map(|found| found.at..found.at + 1));
     removed.sort_by_key(|range| range.start);
-    Reading::without(text, &removed)
+    Reading::without(text, &removed, breaks)
 }
 
 /// The text without what draws nothing and without any line break; `None` where it has neither.
@@ -41,7 +59,7 @@ pub(super) fn in_one_line(text: &str) -> Option<Reading> {
     let mut removed = unseen(text);
     removed.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at..at + 1));
     removed.sort_by_key(|range| range.start);
-    Reading::without(text, &removed)
+    Reading::without(text, &removed, Vec::new())
 }
 
 /// A value as it was before its line was broken.
@@ -50,11 +68,12 @@ pub(super) fn unbroken(value: &str) -> Cow<'_, str> {
 }
 
 impl Reading {
-    fn without(text: &str, removed: &[Range<usize>]) -> Option<Self> {
+    fn without(text: &str, removed: &[Range<usize>], breaks: Vec<Break>) -> Option<Self> {
         if removed.is_empty() {
             return None;
         }
-        let mut reading = Self { text: String::with_capacity(text.len()), kept: Vec::with_capacity(removed.len() + 1) };
+        let mut reading =
+            Self { text: String::with_capacity(text.len()), kept: Vec::with_capacity(removed.len() + 1), breaks };
         let mut done = 0;
         for range in removed {
             reading.keep(text, done..range.start);
@@ -75,6 +94,13 @@ impl Reading {
     pub(super) fn place(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let last = range.end.checked_sub(1).filter(|last| *last >= range.start)?;
         Some(self.original(range.start)?..self.original(last)? + 1)
+    }
+
+    /// The line breaks within a part of the original.
+    fn crossed(&self, range: &Range<usize>) -> &[Break] {
+        let first = self.breaks.partition_point(|found| found.at < range.start);
+        let last = self.breaks.partition_point(|found| found.at < range.end);
+        self.breaks.get(first..last).unwrap_or_default()
     }
 
     fn original(&self, at: usize) -> Option<usize> {
@@ -98,6 +124,11 @@ impl Reading {
     pub(super) fn placed(&self, found: Vec<Secret>, plain: &[Secret]) -> Vec<Secret> {
         let place = |secret: Secret| {
             let range = self.place(&secret.range)?;
+            let crossed = self.crossed(&range);
+            // Lines that are put together show only what lies over both.
+            if !self.breaks.is_empty() && crossed.is_empty() {
+                return None;
+            }
             let from = plain.partition_point(|known| known.range.end <= range.start);
             let mut within =
                 plain.iter().skip(from).take_while(|known| known.range.start < range.end).map(|known| &known.range);
@@ -109,9 +140,10 @@ impl Reading {
                 (_, Some(first)) if second.is_some() || (first.start <= range.start && range.end <= first.end) => false,
                 (_, Some(first)) if first.start > range.start => true,
                 // It was taken for whole where its line ends: what follows must look like more of it.
-                (_, Some(_)) => {
+                (_, Some(first)) => {
+                    let is_sure = crossed.iter().all(|found| found.is_sure || found.at < first.end);
                     let mut parts = self.later_parts(&secret.range).peekable();
-                    parts.peek().is_some() && parts.all(|(part, rest)| goes_on(part) && !begins_entry(rest))
+                    is_sure && parts.peek().is_some() && parts.all(|(part, rest)| goes_on(part) && !begins_entry(rest))
                 }
             };
             is_new.then_some(Secret { range, kind: secret.kind })
@@ -138,13 +170,20 @@ fn goes_on(part: &str) -> bool {
 /// What draws nothing: sequences for a terminal, controls but for breaks and tabs, what has no width.
 fn unseen(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'[' | b']'..=b'~' | b'\n' | b'\t');
     let mut at = 0;
     while let Some(skipped) = text.as_bytes().get(at..).and_then(|rest| rest.iter().position(|byte| !is_plain(*byte))) {
         at += skipped;
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
         let length = match c {
             '\u{1b}' => sequence(text.get(at + 1..).unwrap_or_default()).map_or(1, |length| length + 1),
+            '\\' => match written_colour(text.get(at..).unwrap_or_default()) {
+                Some(length) => length,
+                None => {
+                    at += 1;
+                    continue;
+                }
+            },
             '\u{9b}' => c.len_utf8() + control_sequence(text.get(at + c.len_utf8()..).unwrap_or_default()).unwrap_or(0),
             _ if is_unseen(c) => c.len_utf8(),
             _ => {
@@ -156,6 +195,14 @@ fn unseen(text: &str) -> Vec<Range<usize>> {
         at += length;
     }
     found
+}
+
+/// The length of a colour whose ESC is written as JSON, C or a shell does.
+fn written_colour(text: &str) -> Option<usize> {
+    const ESCAPES: [&str; 7] = ["\\u001b[", "\\u001B[", "\\u{1b}[", "\\x1b[", "\\x1B[", "\\033[", "\\e["];
+    let escape = ESCAPES.iter().find(|escape| text.starts_with(**escape))?;
+    let length = escape.len() + control_sequence(text.get(escape.len()..)?)?;
+    text.get(..length).filter(|code| code.ends_with(['m', 'K'])).map(str::len)
 }
 
 fn is_unseen(c: char) -> bool {
@@ -188,7 +235,7 @@ fn control_sequence(rest: &str) -> Option<usize> {
 }
 
 /// The breaks of lines that are as wide as the text's lines are when they are full, with what draws nothing left out.
-fn breaks_for_width(text: &str) -> Vec<Range<usize>> {
+fn breaks_for_width(text: &str) -> Vec<Break> {
     let ends: Vec<usize> = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
     if ends.is_empty() {
         return Vec::new();
@@ -201,14 +248,12 @@ fn breaks_for_width(text: &str) -> Vec<Range<usize>> {
         *counts.entry(*width).or_default() += 1;
     }
     let widest = counts.last_key_value().map_or(0, |(width, _)| *width);
-    let is_full = |width: usize| {
-        width >= NARROWEST
-            && (width == widest || WIDTHS.contains(&width) || counts.get(&width).is_some_and(|count| *count > 1))
-    };
+    let is_sure = |width: usize| WIDTHS.contains(&width) || counts.get(&width).is_some_and(|count| *count > 1);
+    let is_full = |width: usize| width >= NARROWEST && (width == widest || is_sure(width));
     let breaks = ends.iter().zip(widths.iter().zip(widths.iter().skip(1)));
     breaks
         .filter(|(_, (width, next))| is_full(**width) && **next > 0 && next <= width)
-        .map(|(end, _)| *end..end + 1)
+        .map(|(end, (width, _))| Break { at: *end, is_sure: is_sure(*width) })
         .collect()
 }
 

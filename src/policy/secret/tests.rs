@@ -26,10 +26,10 @@ fn found(text: &str) -> Vec<(SecretKind, String)> {
     find_secrets(text).into_iter().map(|secret| (secret.kind, text[secret.range].to_owned())).collect()
 }
 
-#[test]
-fn keys_of_providers_are_found_whole_in_any_surroundings() {
+/// One of every kind that shows what it is.
+fn provider_keys() -> Vec<String> {
     let upper = "J7Q2W5K3Z6X4M2N7";
-    let keys = [
+    vec![
         format!("sk-{}", signs(48)),
         format!("sk-{}", hex_signs(32)),
         format!("sk-ant-api03-{}-{}", signs(40), signs(30)),
@@ -89,8 +89,14 @@ fn keys_of_providers_are_found_whole_in_any_surroundings() {
         format!("{}.{}", hex_signs(32), signs(16)),
         format!("gsk_{}", signs(52)),
         format!("xai-{}", signs(60)),
-    ];
-    for key in keys {
+        format!("secret_{}", signs(43)),
+        format!("xprv{}", signs(107).replace('0', "1")),
+    ]
+}
+
+#[test]
+fn keys_of_providers_are_found_whole_in_any_surroundings() {
+    for key in provider_keys() {
         for text in [
             key.clone(),
             format!("KEY is {key}, use it"),
@@ -101,6 +107,48 @@ fn keys_of_providers_are_found_whole_in_any_surroundings() {
         ] {
             assert_eq!(found(&text), [(SecretKind::ApiKey, key.clone())], "{text}");
         }
+    }
+}
+
+#[test]
+fn a_colour_at_a_key_hides_it_not_and_what_stands_around_it_stays() {
+    const MARK: &str = "«masked: API key #1»";
+    let mut wrong = Vec::new();
+    for key in provider_keys() {
+        for (before, after) in [
+            ("", ""),
+            ("commit \u{1b}[33m", ""),
+            ("commit \u{1b}[33m", "\u{1b}[0m\nDate: Monday\n"),
+            ("x \u{1b}[01;31m\u{1b}[K", "\u{1b}[m\u{1b}[K\nfoo bar\n"),
+            ("\u{1b}[33m", "\u{1b}[0m, next"),
+            ("\u{1b}[33m", ", next\n"),
+            ("24 \u{1b}[33m", "\u{1b}[0m\n25 |x"),
+            ("24 ", "\nv2 of it"),
+            ("", "\nDone2day\n"),
+            ("a\u{200b}", "\r\nnext1 line\r\n"),
+            ("{\"text\":\"\\u001b[33m", "\\u001b[0m\\nnext\"}"),
+            ("\\033[1;32m", "\\033[0m next"),
+        ] {
+            let text = format!("{before}{key}{after}");
+            let masked = Masker::default().text("call", &text).into_owned();
+            if masked != format!("{before}{MARK}{after}") {
+                wrong.push((text, masked));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_coloured_password_is_known_by_its_name_and_later_by_itself() {
+    for text in [
+        "password: \u{1b}[32mZq77NewOne1\u{1b}[0m\nuser: bob",
+        "password: \u{1b}[32mZq77NewOne1\u{1b}[0m\n28 password",
+        "\u{1b}[36mpassword: Zq77NewOne1\u{1b}[0m\nnext: x\n",
+    ] {
+        let mut masker = Masker::default();
+        assert_eq!(masker.text("call", text), text.replace("Zq77NewOne1", "«masked: password #1»"));
+        assert_eq!(masker.text("call", "it is Zq77NewOne1 now"), "it is «masked: password #1» now");
     }
 }
 
@@ -438,6 +486,13 @@ fn time_grows_with_the_text_alone() {
         "-----END PRIVATE KEY-----\n".to_owned(),
         format!("…\n{}\n{}\n{}\n", signs(64), signs(64), signs(64)),
         "password=".to_owned(),
+        "\u{1b}[33mpassword=\u{1b}[0m".to_owned(),
+        "password=a;".to_owned(),
+        "password: &str ".to_owned(),
+        "Cookie: a=b; ".to_owned(),
+        "kind: Secret\ndata:\n  a: bcde\n---\n".to_owned(),
+        "(\"password\", net use \\\\a mongo -p ".to_owned(),
+        "WIFI:T:a;P:password: |\n".to_owned(),
         "password is ".to_owned(),
         "name: password value: ".to_owned(),
         "<password><password ".to_owned(),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::random::{entropy, is_placeholder};
+use super::random::{entropy, is_code_name, is_ordinary, is_placeholder, is_random};
 use super::{Secret, SecretKind};
 
 /// The forms of keys, as their providers give them out. Letters and digits that follow are part of the key.
@@ -21,6 +21,7 @@ const KEYS: &str = r"(?x)
   | discord(?:app)?\.com/api/webhooks/[0-9]{10,}/[A-Za-z0-9_-]{40,}
   | npm_[A-Za-z0-9]{20,} | hf_[A-Za-z0-9]{20,} | api_org_[A-Za-z0-9]{20,} | pypi-[A-Za-z0-9_-]{40,}
   | rubygems_[0-9a-f]{40,} | oy2[a-z0-9]{43} | cio[A-Za-z0-9]{32} | CLOJARS_[0-9a-f]{40,}
+  | secret_[A-Za-z0-9]{43} | [tyz]?xprv[1-9A-HJ-NP-Za-km-z]{100,}        # Notion, wallets
   | [rsp]k_(?:live|test)_[A-Za-z0-9]{16,} | whsec_[A-Za-z0-9+/=]{20,}
   | sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}
   | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | SK[0-9a-f]{32} | key-[0-9a-f]{32} | [0-9a-f]{32}-us[0-9]{1,2}
@@ -60,6 +61,14 @@ static BEARER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)(?-u:\b)(?:bearer|basic)\s+([A-Za-z0-9+/=._~-]{16,})").ok());
 static ADDRESS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>]{0,80}:([^\s@"'<>]{1,200})@"#).ok());
+/// A token in the place of a name in an address.
+static NAME_IN_ADDRESS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?-u:\b)[a-z][a-z+]{1,15}://([A-Za-z0-9_-]{20,200})(?::[^\s/@]{0,80})?@").ok());
+/// What a browser and a server say to each other to know who is who: all its pairs.
+static COOKIES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?i)(?-u:\b)cookies?\\?["']?[ \t]*[:=][ \t]*\\?["']?([^\r\n"']{8,})"#).ok());
+static COOKIE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?:^|;\s*)[^\s=;,]{1,100}=([^\s;,\\]{12,})").ok());
 /// The signature of an address that opens a store in a cloud (Azure, AWS, Google): whoever has it may do what it says.
 static SIGNATURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)[?&](?:sig|x-amz-signature|x-amz-security-token|x-goog-signature)=([A-Za-z0-9%/+=_-]{20,})").ok()
@@ -76,6 +85,17 @@ pub(super) fn find(text: &str) -> Vec<Secret> {
     part(text, &HEADER, SecretKind::Token, &mut found, |hit| hit.len() >= 8 && has_digit(hit) && !is_placeholder(hit));
     part(text, &BEARER, SecretKind::Token, &mut found, |hit| has_digit(hit) && !is_placeholder(hit));
     part(text, &SIGNATURE, SecretKind::Token, &mut found, |hit| has_digit(hit) && !is_placeholder(hit));
+    part(text, &NAME_IN_ADDRESS, SecretKind::Token, &mut found, |hit| is_random(hit) && !is_ordinary(hit));
+    for cookies in COOKIES.iter().flat_map(|pattern| pattern.captures_iter(text)).filter_map(|hit| hit.get(1)) {
+        let values = COOKIE.iter().flat_map(|pattern| pattern.captures_iter(cookies.as_str()));
+        let values = values.filter_map(|hit| hit.get(1)).filter(|hit| is_random(hit.as_str()));
+        let place = |hit: regex::Match<'_>| cookies.start() + hit.start()..cookies.start() + hit.end();
+        found.extend(
+            values
+                .filter(|hit| !is_ordinary(hit.as_str()) && !is_code_name(hit.as_str()) && !hit.as_str().contains('('))
+                .map(|hit| Secret { range: place(hit), kind: SecretKind::Token }),
+        );
+    }
     part(text, &ADDRESS, SecretKind::Password, &mut found, |hit| {
         let is_port =
             hit.split('/').next().is_some_and(|port| port.len() <= 5 && port.bytes().all(|b| b.is_ascii_digit()));
