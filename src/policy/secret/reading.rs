@@ -24,7 +24,7 @@ pub(super) struct Reading {
 /// A line break that was taken for one that only fits a width.
 struct Break {
     at: usize,
-    /// Whether other lines or the custom of programs say so too, and not only that no line is wider.
+    /// Whether another line is as wide, and not only none wider.
     is_sure: bool,
 }
 
@@ -177,13 +177,14 @@ fn unseen(text: &str) -> Vec<Range<usize>> {
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
         let length = match c {
             '\u{1b}' => sequence(text.get(at + 1..).unwrap_or_default()).map_or(1, |length| length + 1),
-            '\\' => match written_colour(text.get(at..).unwrap_or_default()) {
-                Some(length) => length,
-                None => {
+            '\\' => {
+                if let Some(length) = written_colour(text.get(at..).unwrap_or_default()) {
+                    length
+                } else {
                     at += 1;
                     continue;
                 }
-            },
+            }
             '\u{9b}' => c.len_utf8() + control_sequence(text.get(at + c.len_utf8()..).unwrap_or_default()).unwrap_or(0),
             _ if is_unseen(c) => c.len_utf8(),
             _ => {
@@ -248,8 +249,9 @@ fn breaks_for_width(text: &str) -> Vec<Break> {
         *counts.entry(*width).or_default() += 1;
     }
     let widest = counts.last_key_value().map_or(0, |(width, _)| *width);
-    let is_sure = |width: usize| WIDTHS.contains(&width) || counts.get(&width).is_some_and(|count| *count > 1);
-    let is_full = |width: usize| width >= NARROWEST && (width == widest || is_sure(width));
+    // One line of a customary width may be so by chance.
+    let is_sure = |width: usize| counts.get(&width).is_some_and(|count| *count > 1);
+    let is_full = |width: usize| width >= NARROWEST && (width == widest || WIDTHS.contains(&width) || is_sure(width));
     let breaks = ends.iter().zip(widths.iter().zip(widths.iter().skip(1)));
     breaks
         .filter(|(_, (width, next))| is_full(**width) && **next > 0 && next <= width)
