@@ -174,6 +174,28 @@ fn send_anyway_sends_that_value_alone_and_can_be_taken_back() {
 }
 
 #[test]
+fn a_placeholder_is_not_written_where_the_value_stands() {
+    let server = OllamaServer::start();
+    server.answer(call("read_file", &json!({"path": "notes.txt"})));
+    server.answer(call("write_file", &json!({"path": "notes.txt", "content": "TOKEN is «masked: API key #1»\n"})));
+    // The control: what is no placeholder of this chat is text like any other.
+    server.answer(call("write_file", &json!({"path": "other.txt", "content": "TOKEN is «masked: API key #9»\n"})));
+    server.answer(words("Done."));
+    let mut desk = desk(&server, true);
+    plant(&desk);
+    desk.say("Tidy up notes.txt");
+    let asked = desk.asked();
+    assert!(asked.target.ends_with("other.txt"), "{}", asked.target);
+    desk.answer(&asked, Answer::AllowOnce);
+    desk.turn_end();
+    let refused = desk.calls()[1].result.clone().unwrap();
+    assert_eq!((refused.success, refused.code()), (false, Some("INVALID_ARGUMENTS")));
+    assert!(last_chat(&server).contains("stands for a value that you were not shown"));
+    assert!(std::fs::read_to_string(desk.path("notes.txt")).unwrap().contains(&planted()));
+    assert!(desk.path("other.txt").exists());
+}
+
+#[test]
 fn history_is_masked_when_a_chat_moves_from_a_local_model_to_a_remote_one() {
     let server = OllamaServer::start();
     server.answer(call("read_file", &json!({"path": "notes.txt"})));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::ir::{Access, Code, Confinement, Failure, Network, Preview, Session, ToolCall};
+use crate::ir::{Access, Code, Confinement, Failure, Network, Preview, Session, SessionId, ToolCall};
 use crate::policy::{
-    CallFacts, CommandJudgement, Decision, Lexical, Origin, PathPlace, Reach, Shown, Surroundings, TargetFacts, decide,
-    folder_concern, judge_command, lexical, lexical_of_server,
+    CallFacts, CommandJudgement, Decision, Lexical, MaskedSecret, Origin, PathPlace, Reach, Shown, Surroundings,
+    TargetFacts, decide, folder_concern, judge_command, lexical, lexical_of_server,
 };
 use crate::port::Settings;
 use crate::tool::schema::{MAX_ARGUMENT_BYTES, args_hash, parse_strict, validate};
@@ -36,6 +36,8 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         let words = format!("The tool {} is switched off. The person can switch it on in Settings.", def.name);
         return Err(Failure::new(Code::ToolNotEnabled, words).into());
     }
+
+    refuse_placeholders(caller, &session.id, tool.access(), &args).await?;
 
     // A search compiles what it looks for, which may take a while.
     let parsing = Arc::clone(&tool);
@@ -156,6 +158,29 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let hash = String::new();
     let plan = Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, unopened, hash };
     Ok(plan.bind())
+}
+
+/// A model that was sent a placeholder may write it back where the value stands, which would be lost. What changes
+/// something holds none of this session's placeholders.
+async fn refuse_placeholders(
+    caller: &Caller,
+    session: &SessionId,
+    access: Access,
+    args: &Value,
+) -> Result<(), Refusal> {
+    if !access.changes_something() {
+        return Ok(());
+    }
+    let text = args.to_string();
+    let secrets = caller.shared.store.secrets(session).await.map_err(Failure::from)?;
+    let Some(found) = secrets.iter().map(MaskedSecret::placeholder).find(|found| text.contains(found)) else {
+        return Ok(());
+    };
+    let words = format!(
+        "{found} stands for a value that you were not shown: written like this, the value itself would be lost. Leave \
+         the line that holds it as it is, for example with edit_file around it, or ask the person to send the value."
+    );
+    Err(Failure::new(Code::InvalidArguments, words).into())
 }
 
 /// By which other ways something that executes files comes to each of what is changed.

@@ -27,6 +27,13 @@ pub struct MaskedSecret {
     pub places: BTreeSet<String>,
 }
 
+impl MaskedSecret {
+    /// What a model reads in its place.
+    pub fn placeholder(&self) -> String {
+        format!("«masked: {} #{}»", self.kind.words(), self.number)
+    }
+}
+
 /// SHA-256 of a value, hex.
 pub fn secret_id(value: &str) -> String {
     hex::encode(Sha256::digest(value.as_bytes()))
@@ -279,8 +286,7 @@ fn holds_key_line(item: &Value) -> bool {
 
 /// What stands where the value stood.
 fn shown(marks: &BTreeMap<SecretKind, String>, secret: &MaskedSecret) -> String {
-    let placeholder = || format!("«masked: {} #{}»", secret.kind.words(), secret.number);
-    marks.get(&secret.kind).cloned().unwrap_or_else(placeholder)
+    marks.get(&secret.kind).cloned().unwrap_or_else(|| secret.placeholder())
 }
 
 /// Whether a value is so much its own that it is no other word by chance. A password may be short, and is known by its name
