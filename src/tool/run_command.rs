@@ -100,6 +100,12 @@ impl Tool for RunCommand {
         let CommandWalls { tier, network, .. } = context.walls;
         // Without walls the person allowed everything, in red.
         let mut guard = tier.is_confined().then(|| Guard::take(permit.roots(), Watching::Yes));
+        if guard.as_ref().is_some_and(Guard::is_blind) {
+            let words = "Nod could not watch the folders while the command runs: too many programs watch files already \
+                         (inotify instances). Nothing ran. The person can close some of them, or raise \
+                         fs.inotify.max_user_instances.";
+            return Err(Failure::new(Code::IoError, words).into());
+        }
         let confine = match &mut guard {
             Some(guard) => confine::confine(&context.walls, permit.roots(), guard, &context.lifted)?,
             None => Confine::default(),

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::confinement::{also_as_ordinary_user, helper, run_tool, run_tool_watched, spec, walls};
 use crate::protection::{Project, code, has_git};
-use crate::support::own_process::in_own_process;
+use crate::support::own_process::{in_own_process, started_by};
 
 const ORDER: &str = "NOD_TEST_MAPPING";
 
@@ -295,6 +295,25 @@ fn own_helper() -> Pid {
     let numbers: Vec<i32> = children.filter_map(|child| child.file_name().to_str()?.parse().ok()).collect();
     let [helper] = numbers.as_slice() else { panic!("{numbers:?}") };
     Pid::from_raw(*helper).unwrap()
+}
+
+/// Where the system has no room for another watch, a command could change what git obeys while nobody looks.
+#[test]
+fn without_room_for_a_watch_no_command_runs() {
+    const TEST: &str = "mapping::without_room_for_a_watch_no_command_runs";
+    const SHUT: &str = "echo 0 > /proc/sys/user/max_inotify_instances && exec \"$@\"";
+    let words = ["--user", "--map-root-user", "sh", "-c", SHUT, "sh"];
+    let may_shut = started_by("unshare", &words, &std::process::Command::new("true")).status();
+    let Some(walls) = walls(Tier::B).filter(|_| may_shut.is_ok_and(|status| status.success())) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    if !in_own_process(TEST, |command| started_by("unshare", &words, &command)) {
+        // The control: with room for one it runs.
+        run_tool(&walls, folder.path(), "touch ran").unwrap();
+        assert!(folder.path().join("ran").exists());
+        return;
+    }
+    let ran = run_tool(&walls, folder.path(), "touch ran");
+    assert_eq!((code(&ran), folder.path().join("ran").exists()), (Some("IO_ERROR"), false), "{ran:?}");
 }
 
 /// On a busy machine the killing takes its time: until it is done nobody who waits to write is let go on.

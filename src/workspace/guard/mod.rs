@@ -205,6 +205,12 @@ impl Guard {
         Self { roots: guarded, names, watcher, are_secrets_covered: false }
     }
 
+    /// Whether the folders would be watched here, and the system has no room for another watch now: until that is over
+    /// nothing keeps what git, an editor or an agent obeys at once.
+    pub fn is_blind(&self) -> bool {
+        cfg!(target_os = "linux") && self.watcher.is_none()
+    }
+
     /// How many places could not be looked at, at least: what has a secret name there is not covered, and what something
     /// executes later is not kept.
     pub fn unseen(&self) -> u64 {
