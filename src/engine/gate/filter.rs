@@ -145,9 +145,9 @@ mod tests {
 
     #[test]
     fn what_does_not_show_is_an_escape_and_means_the_same() {
-        let result = json!({"content": "a\u{1b}[31m\u{7f}\u{9b}b\u{202e}\u{200b}\u{e0041}\u{a0}中 é"});
+        let result = json!({"content": "a\u{1b}[31m\u{7f}\u{9b}b\u{202e}\u{200b}\u{e0041}\u{3000}中 é"});
         let shown = for_model(&result).unwrap();
-        assert_eq!(shown, r#"{"content":"a\u001b[31m\u007f\u009bb\u202e\u200b\udb40\udc41\u00a0中 é"}"#);
+        assert_eq!(shown, r#"{"content":"a\u001b[31m\u007f\u009bb\u202e\u200b\udb40\udc41　中 é"}"#);
         assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), result);
     }
 }
