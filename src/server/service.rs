@@ -197,27 +197,22 @@ impl Calls {
         }
     }
 
-    /// Returns when the connection that another process held is there no more, or when news of it may have been missed. One
-    /// that is here ends in the table.
+    /// Returns when the connection that another process held is there no more, and from time to time while it is: news of a
+    /// result may have been lost, and the ledger knows. One that is here ends in the table.
     async fn gone_elsewhere(&self, device: &Device, found: &Found) -> Woken {
         if found.here.is_some() {
             return std::future::pending().await;
         }
-        let (mut unanswered, mut was_away) = (0, false);
+        let mut unanswered = 0;
         while unanswered < 2 {
             tokio::time::sleep(ASK_AFTER).await;
             match self.bus.ask(device, Question::Describe).await {
-                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank && was_away => return Woken::Result(None),
-                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank => {}
+                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank => return Woken::Result(None),
                 Ok(Some(Reply::Device { .. } | Reply::Sent | Reply::Gone)) => return Woken::Lost,
                 // Once may be a busy moment.
-                Ok(None) => {
-                    unanswered += 1;
-                    was_away = true;
-                }
+                Ok(None) => unanswered += 1,
                 Err(fault) => {
                     tracing::warn!(error = %fault, "the bus; the time-out ends the call if nothing else does");
-                    was_away = true;
                 }
             }
         }
