@@ -166,11 +166,12 @@ impl Calls {
             match woken {
                 Woken::Result(Some(ended)) if ended.status.is_final() => return outcome(Arc::unwrap_or_clone(ended)),
                 // It may be that of an earlier dispatch, written before this one was.
-                Woken::Result(_) => {
-                    if let Some(ended) = call.ended().await? {
-                        return outcome(ended);
-                    }
-                }
+                Woken::Result(_) => match call.ended().await {
+                    Ok(Some(ended)) => return outcome(ended),
+                    Ok(None) => {}
+                    // It is asked again; nothing is given up because a database stands still.
+                    Err(fault) => tracing::warn!(error = %fault, "the ledger did not say whether a call has ended"),
+                },
                 Woken::Lost => return call.lost(TakeBack::No).await,
             }
         }
@@ -370,8 +371,10 @@ impl Dispatched<'_> {
     }
 
     /// The result as the ledger has it, if this dispatch has ended.
-    async fn ended(&self) -> Result<Option<Ended>, CallError> {
-        let call = self.calls.ledger.call(&self.device.user, self.tool_call_id).await?.ok_or_else(deleted)?;
+    async fn ended(&self) -> Result<Option<Ended>, LedgerError> {
+        let Some(call) = self.calls.ledger.call(&self.device.user, self.tool_call_id).await? else {
+            return Ok(Some(Ended { status: CallStatus::Unknown, output: None, error: Some(deleted()) }));
+        };
         let mut own = call.executions.iter().filter(|execution| execution.attempt_no == self.attempt_no);
         if own.any(|execution| execution.status == CallStatus::Dispatched) {
             return Ok(None);
