@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ir::{AuditBreak, AuditBreakKind, AuditEntry, AuditFilter, AuditRow};
 use crate::port::Event;
 
+use super::export::private_file;
 use super::fault::Fault;
 use super::shared::Shared;
 
@@ -121,7 +122,7 @@ pub(super) async fn export(shared: &Shared, filter: AuditFilter, path: PathBuf) 
     let fail = |detail: String| Fault::new("fault-export", detail).with("path", path.display().to_string());
     let format = AuditFormat::of_path(&path);
     // The person chose this very path in a dialog.
-    let file = std::fs::File::create(&path).map_err(|error| fail(error.to_string()))?;
+    let file = private_file(&path).map_err(|error| fail(error.to_string()))?;
     let mut file = BufWriter::new(file);
     let mut text = format.head();
     let mut after = 0;

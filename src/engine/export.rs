@@ -3,6 +3,7 @@
 //! A file may come from anybody, so what it says that a session may do does not hold: see [`make_harmless`].
 
 use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -54,7 +55,10 @@ pub(super) async fn export(shared: &Shared, session: SessionId, path: PathBuf) -
     let export = shared.store.export(&session).await?;
     let to = path.clone();
     // The person chose this very path in a dialog or on the command line.
-    in_files("fault-export", &path, move || std::fs::write(&to, Format::of_path(&to).text(&export)?)).await?;
+    in_files("fault-export", &path, move || {
+        private_file(&to)?.write_all(Format::of_path(&to).text(&export)?.as_bytes())
+    })
+    .await?;
     shared.publish(Event::FileWritten { path }).await;
     Ok(())
 }
@@ -64,8 +68,13 @@ pub(super) async fn export_all(shared: &Shared, path: PathBuf) -> Result<(), Fau
     let format = Format::of_path(&path);
     let [before, between, after] = format.around();
     let to = path.clone();
-    let mut file = in_files("fault-export", &path, move || Ok(BufWriter::new(std::fs::File::create(to)?))).await?;
-    let mut lead = before;
+    let mut file = in_files("fault-export", &path, move || {
+        let mut file = BufWriter::new(private_file(&to)?);
+        file.write_all(before.as_bytes())?;
+        Ok(file)
+    })
+    .await?;
+    let mut lead = "";
     for session in shared.store.list_sessions().await? {
         let export = shared.store.export(&session.id).await?;
         file = in_files("fault-export", &path, move || {
@@ -77,9 +86,6 @@ pub(super) async fn export_all(shared: &Shared, path: PathBuf) -> Result<(), Fau
         lead = between;
     }
     in_files("fault-export", &path, move || {
-        // Without any session the beginning is still owed.
-        let open = if lead == before { before } else { "" };
-        file.write_all(open.as_bytes())?;
         file.write_all(after.as_bytes())?;
         file.flush()
     })
@@ -166,6 +172,27 @@ fn is_whole(image: &Image) -> bool {
     data.is_some_and(|(kind, data)| {
         matches!(kind, "png" | "jpeg" | "gif" | "webp") && data.len() <= picture::MOST_BYTES.div_ceil(3) * 4
     })
+}
+
+/// An empty file that only the person may read, whoever could read what was there: whole results stand in it.
+pub(super) fn private_file(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // A device or a pipe that the person named has no permissions of ours.
+        if file.metadata()?.is_file() {
+            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(file)
 }
 
 fn file_fault(key: &'static str, path: &Path, detail: &str) -> Fault {

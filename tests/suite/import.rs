@@ -95,6 +95,31 @@ fn an_imported_image_is_in_the_file_or_is_only_its_address_and_nothing_is_fetche
     assert!(server.requests().iter().all(|request| !request.path.contains("a.png")));
 }
 
+/// Who may do what with a file; where the system has no such numbers, the person alone.
+fn mode(path: &std::path::Path) -> u32 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        std::fs::metadata(path).unwrap().mode() & 0o777
+    }
+    #[cfg(not(unix))]
+    {
+        assert!(path.is_file());
+        0o600
+    }
+}
+
+#[test]
+fn without_any_chat_the_file_of_all_is_an_empty_list() {
+    let mut desk = Desk::new(Vec::new());
+    desk.send(Command::DeleteAllSessions);
+    desk.until(|event| matches!(event, Event::SessionsDeleted(_)));
+    let all = desk.home.path().join("all.json");
+    desk.send(Command::ExportAllSessions { path: all.clone() });
+    desk.until(|event| matches!(event, Event::FileWritten { .. }));
+    assert_eq!(serde_json::from_slice::<Vec<SessionExport>>(&std::fs::read(all).unwrap()).unwrap(), []);
+}
+
 #[test]
 fn all_chats_leave_in_one_file_and_come_back_from_it() {
     let mut desk = Desk::new(vec![vec![Step::Text("unused".into())]]);
@@ -106,9 +131,12 @@ fn all_chats_leave_in_one_file_and_come_back_from_it() {
         desk.send(Command::ImportSession { path: file.clone() });
         desk.opened();
     }
+    std::fs::write(&back, "older").unwrap();
+    assert_eq!(mode(&back) & 0o600, 0o600);
     desk.send(Command::ExportAllSessions { path: back.clone() });
     desk.until(|event| matches!(event, Event::FileWritten { .. }));
     let all: Vec<SessionExport> = serde_json::from_slice(&std::fs::read(&back).unwrap()).unwrap();
+    assert_eq!(mode(&back), 0o600, "what stood there before was for everybody");
     let titles = |all: &[SessionExport]| all.iter().map(|one| one.session.title.clone()).collect::<Vec<_>>();
     assert!(titles(&all).iter().any(|title| title == "first") && titles(&all).iter().any(|title| title == "second"));
 

@@ -2,7 +2,7 @@
 //! them, and masks them in what leaves this machine.
 //!
 //! A text is searched as it is written, without what draws nothing, and without the breaks of its lines too ([`reading`]): a
-//! colour or a line break at a key or within it hides it from nobody.
+//! colour or a line break at a key or within it hides it from nobody. So is what its escapes stand for ([`escape`]).
 //!
 //! Every pattern is a regular expression without backtracking, so that the time grows with the text alone. A hit is not
 //! trusted for its prefix only: it must look random too. What is found here is data; nothing is refused because of it.
@@ -11,6 +11,7 @@ mod assignment;
 mod block;
 mod credential;
 mod encoded;
+mod escape;
 mod known;
 mod kubernetes;
 mod mask;
@@ -18,7 +19,9 @@ mod option;
 mod part;
 mod random;
 mod reading;
+mod table;
 mod token;
+mod wallet;
 
 #[cfg(test)]
 mod tests;
@@ -100,6 +103,11 @@ pub fn find_secrets(text: &str) -> Vec<Secret> {
             known = in_order(known);
         }
     }
+    let escaped = escape::find(text, &known);
+    if !escaped.is_empty() {
+        known.extend(escaped);
+        known = in_order(known);
+    }
     known
 }
 
@@ -117,6 +125,8 @@ fn find_short(text: &str) -> Vec<Secret> {
     found.extend(assignment::find(text));
     found.extend(credential::find(text));
     found.extend(kubernetes::find(text));
+    found.extend(table::find(text));
+    found.extend(wallet::find(text));
     found
 }
 

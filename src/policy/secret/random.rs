@@ -187,10 +187,16 @@ pub(super) fn is_letter_jumble(text: &str) -> bool {
 }
 
 /// `1*tchar`, `*(ALPHA`: a rule of a grammar; `^(?=.*[0-9])`, `\\d{8,}`: what a text is matched with; `C:\\keys`: a path.
+/// `&TokenBuffer`, `&core::Text`: a type.
 pub(super) fn is_notation(text: &str) -> bool {
+    let is_type = text
+        .strip_prefix('&')
+        .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_:".contains(&byte)));
     let repeated = text.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('*');
     let repeated = repeated.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    repeated.is_some_and(|rule| rule.len() > 1 && rule.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-'))
+    is_type
+        || repeated
+            .is_some_and(|rule| rule.len() > 1 && rule.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-'))
         || ["(?", "\\d", "\\w", "\\s", "[a-z", "[A-Z", "[0-9", ":\\"].iter().any(|part| text.contains(part))
 }
 

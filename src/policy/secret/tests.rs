@@ -271,6 +271,7 @@ fn ordinary_text_holds_no_secret() {
         "ModuleNotFoundError.Module.ModuleNotFoundErrorInTheSystem, NotificationCenter.Shared.DefaultNotificationsForEveryWindow"
             .to_owned(),
         "key-value-store-for-everyone-and-all, us12 SKIPPED, cio, glc_options, pat".to_owned(),
+        "fn parse(tokens: &TokenBuffer, password: &core::Text) {}".to_owned(),
         String::new(),
     ] {
         assert_eq!(found(&text), [], "{text}");
@@ -499,6 +500,14 @@ fn time_grows_with_the_text_alone() {
         "curl -u mysql -p secret ".to_owned(),
         "machine a login b ".to_owned(),
         "\u{1b}]\u{1b}[".to_owned(),
+        "\\".to_owned(),
+        "\\n%20".to_owned(),
+        "%25".to_owned(),
+        "&amp;".to_owned(),
+        "password,a\n".to_owned(),
+        "|password".to_owned(),
+        "user,password\na,b\n".to_owned(),
+        "-ghp_".to_owned(),
         "aB3dE6gH9jK2mN5pQ8rS\n".to_owned(),
         "\u{200b}a".to_owned(),
         "a:b:c:d:e:123:".to_owned(),

@@ -41,6 +41,21 @@ const KEYS: &str = r"(?x)
   | [0-9]{7,16}:AA[A-Za-z0-9_-]{30,}                       # Telegram
 ";
 
+/// Those whose beginning and length are proof enough whatever stands before them: a letter of an escape (`\nghp_…`), a figure
+/// of one (`%20ghp_…`), a word that they were glued to. What may go on with letters and digits of any kind has a border behind.
+const PROVEN_KEYS: &str = r"(?x)
+    gh[pousr]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{30,}
+  | sk-(?:ant|proj|or|svcacct|admin|lf)-[A-Za-z0-9_-]{20,}
+  | (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?-u:\b) | AIza[A-Za-z0-9_-]{35}(?-u:\b)
+  | GOCSPX-[A-Za-z0-9_-]{20,} | gl(?:pat|dt|rt|ft|ptt|cbt|agent|soat|oas|imt|ffct)-[A-Za-z0-9_.-]{18,}
+  | xox[abeoprs]-[0-9][A-Za-z0-9-]{16,} | xapp-[0-9]-[A-Za-z0-9-]{16,}
+  | npm_[A-Za-z0-9]{36}(?-u:\b) | hf_[A-Za-z0-9]{34}(?-u:\b) | pypi-AgE[A-Za-z0-9_-]{40,}
+  | rubygems_[0-9a-f]{40,} | [rsp]k_(?:live|test)_[A-Za-z0-9]{20,} | whsec_[A-Za-z0-9+/=]{28,}
+  | SG\.[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{40,}
+  | (?:gsk_|xai-|pplx-|nvapi-|tvly-|ntn_|lin_api_|dckr_pat_|dckr_oat_|do[opr]_v1_|shp(?:at|ss|ca|pa)_|figd_|sb_secret_|lsv2_(?:pt|sk)_|tskey-[a-z]{2,10}-)[A-Za-z0-9_-]{27,}
+  | glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8} | AGE-SECRET-KEY-1[0-9A-Za-z]{40,} | LTAI5t[A-Za-z0-9]{18}(?-u:\b)
+";
+
 /// The beginning of a key at the very end of a text that was cut.
 const CUT_KEYS: &str = r"(?x)(?-u:\b)(?:
     (?:sk-ant-|sk-proj-|sk-or-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|npm_|hf_|AKIA|AIza|LTAI|AKID|gsk_|xai-)[A-Za-z0-9_-]{4,}
@@ -49,6 +64,7 @@ const CUT_KEYS: &str = r"(?x)(?-u:\b)(?:
 )\s*(?:…|\.\.\.)?\s*\z";
 
 static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!(r"(?-u:\b)(?:{KEYS})")).ok());
+static PROVEN_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(PROVEN_KEYS).ok());
 static CUT_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(CUT_KEYS).ok());
 /// JSON web tokens: two or three parts, the first two of which are JSON in base64.
 static JWT: LazyLock<Option<Regex>> =
@@ -76,10 +92,9 @@ static SIGNATURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
-    whole(text, &KEY, SecretKind::ApiKey, &mut found, |hit, before| {
-        let is_glued = matches!(before, Some(b'-' | b'+' | b'_'));
-        !is_glued && (has_digit(hit) || is_jumbled(hit)) && entropy(hit) >= 3.0 && !is_placeholder(hit)
-    });
+    let is_key = |hit: &str| (has_digit(hit) || is_jumbled(hit)) && entropy(hit) >= 3.0 && !is_placeholder(hit);
+    whole(text, &KEY, SecretKind::ApiKey, &mut found, |hit, before| !is_glued(before) && is_key(hit));
+    whole(text, &PROVEN_KEY, SecretKind::ApiKey, &mut found, |hit, _| is_key(hit));
     whole(text, &JWT, SecretKind::Token, &mut found, |_, _| true);
     whole(text, &CUT_KEY, SecretKind::ApiKey, &mut found, |hit, _| has_digit(hit) && !is_placeholder(hit));
     part(text, &HEADER, SecretKind::Token, &mut found, |hit| hit.len() >= 8 && has_digit(hit) && !is_placeholder(hit));
@@ -114,10 +129,10 @@ fn whole(
     pattern: &LazyLock<Option<Regex>>,
     kind: SecretKind,
     found: &mut Vec<Secret>,
-    fits: impl Fn(&str, Option<u8>) -> bool,
+    fits: impl Fn(&str, &str) -> bool,
 ) {
     for hit in pattern.iter().flat_map(|pattern| pattern.find_iter(text)) {
-        let before = hit.start().checked_sub(1).and_then(|at| text.as_bytes().get(at)).copied();
+        let before = text.get(..hit.start()).unwrap_or_default();
         let shown = hit.as_str().trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '…' | '.'));
         if fits(shown, before) {
             found.push(Secret { range: hit.start()..hit.start() + shown.len(), kind });
@@ -142,6 +157,14 @@ fn is_jumbled(text: &str) -> bool {
         text.bytes().filter(u8::is_ascii_alphabetic).map(|byte| byte.is_ascii_uppercase()).collect();
     let changes = letters.windows(2).filter(|pair| pair.first() != pair.last()).count();
     letters.len() >= 20 && changes * 4 >= letters.len() && entropy(text) >= 3.8
+}
+
+/// Whether a text goes on with what stands before: a longer word, and no line of a diff.
+fn is_glued(before: &str) -> bool {
+    match before.as_bytes() {
+        [b'-' | b'+'] | [.., b'\n', b'-' | b'+'] => false,
+        before => matches!(before.last(), Some(b'-' | b'+' | b'_')),
+    }
 }
 
 fn has_digit(text: &str) -> bool {
