@@ -1,7 +1,7 @@
 //! What an event of the engine changes: one arm an event, handed to the file of its area. Must not know how anything is drawn.
 
 use crate::ir::UnixMs;
-use crate::port::{Command, Event, Unanswered};
+use crate::port::{Command, Event, Unanswered, WrittenFile};
 
 use super::models::OLLAMA;
 use super::toast::Tone;
@@ -26,9 +26,19 @@ impl AppState {
             Event::SessionChanged(session) => self.session_changed(*session),
             Event::SessionDeleted(session) => self.session_deleted(&session, now),
             Event::SessionsDeleted(sessions) => self.sessions_deleted(sessions, now),
-            Event::FileWritten { path } => {
-                let path = path.display().to_string();
-                self.toasts.say(Tone::Good, "notice-exported", vec![("path", path)], now);
+            Event::FileWritten { what, path } => {
+                let key = match what {
+                    WrittenFile::Export => "notice-exported",
+                    WrittenFile::Backup => "notice-backed-up",
+                };
+                self.toasts.say(Tone::Good, key, vec![("path", path.display().to_string())], now);
+                Reaction::none()
+            }
+            Event::SessionsImported(sessions) => {
+                // A single one opens, which says it.
+                if sessions.len() > 1 {
+                    self.toasts.say(Tone::Good, "notice-imported", vec![("count", sessions.len().to_string())], now);
+                }
                 Reaction::none()
             }
             Event::StateChanged { session, state } => self.state_changed(session, state),

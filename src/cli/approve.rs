@@ -193,7 +193,8 @@ fn show_words(request: &ConfirmRequest, console: &mut Console) {
     if words.is_empty() {
         return;
     }
-    let heading = console.say("cli-ask-words", &[]);
+    let key = if request.is_of_guide() { "cli-ask-words-guide" } else { "cli-ask-words" };
+    let heading = console.say(key, &[]);
     console.problem(&heading);
     let left_out = console.quote(words);
     if left_out > 0 {
@@ -203,10 +204,12 @@ fn show_words(request: &ConfirmRequest, console: &mut Console) {
 
 fn state_keys(request: &ConfirmRequest) -> impl Iterator<Item = &'static str> {
     let there = match (request.exists, request.unchanged_since_read) {
-        (false, _) => "confirm-new",
-        (true, Some(true)) => "confirm-unchanged",
-        (true, Some(false)) => "confirm-changed",
-        (true, None) => "confirm-exists",
+        // A command's folder is there or it could not run.
+        _ if request.access == Access::Execute => None,
+        (false, _) => Some("confirm-new"),
+        (true, Some(true)) => Some("confirm-unchanged"),
+        (true, Some(false)) => Some("confirm-changed"),
+        (true, None) => Some("confirm-exists"),
     };
     let back = match (request.access, request.undoable) {
         // It changes nothing that could be taken back.
@@ -215,7 +218,7 @@ fn state_keys(request: &ConfirmRequest) -> impl Iterator<Item = &'static str> {
         (Access::Write | Access::Execute, true) => Some("confirm-undoable"),
         (Access::Write | Access::Delete | Access::Execute, false) => Some("confirm-not-undoable"),
     };
-    [Some(there), back, Some(request.risk.text_key())].into_iter().flatten()
+    [there, back, Some(request.risk.text_key())].into_iter().flatten()
 }
 
 fn reason_key(reason: &AskReason) -> Option<&'static str> {
@@ -397,7 +400,7 @@ mod tests {
         );
         assert_eq!(lines.iter().filter(|line| line.starts_with("Allow")).count(), 1, "{lines:#?}");
         for fact in [
-            "  exists · cannot be undone · critical risk",
+            "  cannot be undone · critical risk",
             "  qwen3:8b · “Title\\n✓ done”",
             "  denied by itself after 90 s",
             "    1 touch a",

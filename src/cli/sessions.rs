@@ -45,11 +45,17 @@ pub(super) fn write(
     match task {
         SessionsTask::Import { file } => {
             send(engine, Command::ImportSession { path: console.absolute(file) }, console)?;
-            wait(inbox, console, |event| match event {
-                Event::SessionOpened { session, .. } => Some(session.id.clone()),
+            let imported = wait(inbox, console, |event| match event {
+                Event::SessionsImported(sessions) => Some(sessions.clone()),
                 _ => None,
-            })
-            .map(|id| console.line(id.as_str()))?;
+            })?;
+            if imported.len() > 1 {
+                let words = console.say("notice-imported", &[("count", Arg::from(imported.len()))]);
+                console.problem(&words);
+            }
+            for id in imported {
+                console.line(id.as_str());
+            }
         }
         SessionsTask::Delete { id } => {
             send(engine, Command::ListSessions, console)?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::ir::{AuditBreak, AuditBreakKind, AuditEntry, AuditFilter, AuditRow};
-use crate::port::Event;
+use crate::port::{Event, WrittenFile};
 
 use super::export::private_file;
 use super::fault::Fault;
@@ -136,7 +136,7 @@ pub(super) async fn export(shared: &Shared, filter: AuditFilter, path: PathBuf) 
         after = last.seq;
     }
     file.flush().map_err(|error| fail(error.to_string()))?;
-    shared.publish(Event::FileWritten { path }).await;
+    shared.publish(Event::FileWritten { what: WrittenFile::Export, path }).await;
     Ok(())
 }
 

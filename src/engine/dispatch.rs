@@ -160,14 +160,18 @@ impl Dispatcher {
                 self.errand(async move { export::back_up(&shared, path).await });
                 Ok(())
             }
-            Command::ImportSession { path } => match export::import(&shared, path).await?.as_slice() {
-                [one] => self.transcript(one).open().await,
-                [] => Ok(()),
-                [first, ..] => {
+            Command::ImportSession { path } => {
+                let imported = export::import(&shared, path).await?;
+                let first = imported.first().cloned();
+                if imported.len() > 1 {
                     session::list(&shared).await?;
-                    self.transcript(first).open().await
                 }
-            },
+                shared.publish(Event::SessionsImported(imported)).await;
+                match first {
+                    Some(first) => self.transcript(&first).open().await,
+                    None => Ok(()),
+                }
+            }
             Command::SetModel { session, provider, model } => {
                 setting::adopt_model(&shared, &provider, &model).await?;
                 self.change(&session, |session| (session.provider, session.model) = (provider, model)).await

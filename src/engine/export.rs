@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ir::{Image, MessageId, MessageRecord, Role, Session, SessionId};
 use crate::policy::one_line;
-use crate::port::{Event, Settings, picture};
+use crate::port::{Event, Settings, WrittenFile, picture};
 use crate::store::SessionExport;
 
 use super::fault::Fault;
@@ -59,7 +59,7 @@ pub(super) async fn export(shared: &Shared, session: SessionId, path: PathBuf) -
         private_file(&to)?.write_all(Format::of_path(&to).text(&export)?.as_bytes())
     })
     .await?;
-    shared.publish(Event::FileWritten { path }).await;
+    shared.publish(Event::FileWritten { what: WrittenFile::Export, path }).await;
     Ok(())
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn export_all(shared: &Shared, path: PathBuf) -> Result<(), Fau
         file.flush()
     })
     .await?;
-    shared.publish(Event::FileWritten { path }).await;
+    shared.publish(Event::FileWritten { what: WrittenFile::Export, path }).await;
     Ok(())
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn back_up(shared: &Shared, path: PathBuf) -> Result<(), Fault>
         return Err(file_fault("fault-backup-inside", &path, "the folder is Nod's own"));
     }
     shared.store.copy_to(path.clone()).await?;
-    shared.publish(Event::FileWritten { path }).await;
+    shared.publish(Event::FileWritten { what: WrittenFile::Backup, path }).await;
     Ok(())
 }
 

@@ -216,8 +216,8 @@ pub(super) fn found(number: u64, hits: Vec<Hit>) -> Event {
 }
 
 impl From<Hit> for SearchHit {
-    fn from(Hit { session, title, message, snippet }: Hit) -> Self {
-        Self { session, title, message, snippet }
+    fn from(Hit { session, title, message, snippet, at }: Hit) -> Self {
+        Self { session, title, message, snippet, at }
     }
 }
 

@@ -67,7 +67,15 @@ pub struct ConfirmRequest {
     pub plan_hash: String,
 }
 
+/// What the built-in guide is called where a model's name stands.
+const GUIDE: &str = "guide";
+
 impl ConfirmRequest {
+    /// Whether the built-in guide asks, which is no model.
+    pub fn is_of_guide(&self) -> bool {
+        self.model == GUIDE
+    }
+
     /// The call that waits.
     pub fn call_id(&self) -> &CallId {
         &self.call.id

@@ -7,11 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::ir::{
     AuditCheck, AuditRow, CallId, CallRecord, Confinement, ConfirmId, Contact, Error, LinkCall, LinkProblem, LinkView,
     MessageId, MessageRecord, ModelInfo, Preview, Session, SessionId, State, StreamEvent, TokenUsage, ToolResult,
-    UndoDirection, UndoEntry, UndoId, UndoPlan, UndoResult, UndoScope,
+    UndoDirection, UndoEntry, UndoId, UndoPlan, UndoResult, UndoScope, UnixMs,
 };
 use crate::policy::{MaskedSecret, RuleSet, SecretKind};
 
 use super::{ConfirmRequest, Diagnosis, PresetInfo, Settings, Unanswered};
+
+/// What a file that was written for the person holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenFile {
+    /// Sessions, or lines of the audit.
+    Export,
+    /// The whole database.
+    Backup,
+}
 
 /// A part of a request that was sent, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +61,9 @@ pub enum Event {
     /// They are hidden and can be restored for a while.
     SessionsDeleted(Vec<SessionId>),
     /// A file that the person asked for was written.
-    FileWritten { path: PathBuf },
+    FileWritten { what: WrittenFile, path: PathBuf },
+    /// Sessions were read from a file, in its order.
+    SessionsImported(Vec<SessionId>),
 
     /// A turn's state changed.
     StateChanged { session: SessionId, state: State },
@@ -193,6 +204,8 @@ pub struct SearchHit {
     pub message: Option<MessageId>,
     /// Text around the place.
     pub snippet: String,
+    /// When the message was written; for a title, when the session was last used.
+    pub at: UnixMs,
 }
 
 /// How a turn ended, for every front end and as the last line of `nod exec --json`.

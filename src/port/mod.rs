@@ -14,7 +14,7 @@ pub use command::{Command, Fallback, ImageAttachment, TurnOptions};
 pub use confirm::{Answer, ConfirmRequest, ContentFacts, RuleOffer, Unanswered};
 pub use diagnosis::{Diagnosis, Sentence};
 pub use error_text::error_text;
-pub use event::{Event, ImageFault, ModelsState, SearchHit, SentPart, ThreadsState, TurnEnd, TurnOutcome};
+pub use event::{Event, ImageFault, ModelsState, SearchHit, SentPart, ThreadsState, TurnEnd, TurnOutcome, WrittenFile};
 pub use preset::PresetInfo;
 pub use settings::{
     GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, StartsWith, Theme,

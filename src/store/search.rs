@@ -5,7 +5,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use unicode_script::{Script, UnicodeScript as _};
 
-use crate::ir::{Message, MessageId, SessionId};
+use crate::ir::{Message, MessageId, SessionId, UnixMs};
 
 use super::row::parse;
 use super::thread::Kind;
@@ -35,6 +35,8 @@ pub struct Hit {
     pub message: Option<MessageId>,
     /// Text around the place, on one line.
     pub snippet: String,
+    /// When the message was written; for a title, when the session was last used.
+    pub at: UnixMs,
 }
 
 impl Store {
@@ -172,7 +174,7 @@ fn is_spaced(c: char) -> bool {
 fn search(connection: &Connection, query: &Query, limit: usize) -> Result<Vec<Hit>, StoreError> {
     let mut hits = Vec::new();
     let mut titles = connection.prepare(
-        "SELECT s.id, s.title FROM title_text AS t JOIN session AS s ON s.row = t.rowid
+        "SELECT s.id, s.title, s.updated_at FROM title_text AS t JOIN session AS s ON s.row = t.rowid
          WHERE title_text MATCH ?1 AND s.deleted_at IS NULL AND s.server IS NULL ORDER BY t.rowid DESC",
     )?;
     let mut rows = titles.query([&query.expression])?;
@@ -181,7 +183,7 @@ fn search(connection: &Connection, query: &Query, limit: usize) -> Result<Vec<Hi
     {
         let title: String = row.get(1)?;
         let Some(snippet) = snippet(query, &title, query.is_literal) else { continue };
-        hits.push(Hit { session: SessionId(row.get(0)?), title, message: None, snippet });
+        hits.push(Hit { session: SessionId(row.get(0)?), title, message: None, snippet, at: UnixMs(row.get(2)?) });
     }
     let titles = hits.len();
     if let Some(rough) = &query.rough {
@@ -237,6 +239,7 @@ fn search_messages(
             title: row.get(2)?,
             message: Some(MessageId(row.get(0)?)),
             snippet,
+            at: message.timestamp,
         });
     }
     Ok(())
@@ -434,11 +437,13 @@ mod tests {
         let mut kept = session("s");
         kept.title = "数据库的设计".to_owned();
         store.insert_session(&kept).await.unwrap();
+        let kept_at = kept.updated_at;
         let hit = |title: &str| Hit {
             session: SessionId::new("s"),
             title: title.to_owned(),
             message: None,
             snippet: title.to_owned(),
+            at: kept_at,
         };
         assert_eq!(store.search("设计", 9).await.unwrap(), [hit("数据库的设计")]);
         kept.title = "Plan".to_owned();

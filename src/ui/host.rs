@@ -565,6 +565,7 @@ impl Window {
             rows: &self.rows,
             home: self.home.as_deref(),
             now,
+            top: None,
             outbox: &mut self.outbox,
         };
         layout::show(ui, &mut scene, &mut self.view);

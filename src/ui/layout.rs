@@ -2,7 +2,7 @@
 
 use egui::{CentralPanel, Event, Frame, Key, Modifiers, Ui};
 
-use crate::app::{Closing, Intent, Panel, Phase, SettingsPage};
+use crate::app::{Intent, Panel, Phase, SettingsPage};
 
 use super::panel::{
     composer, history, palette, session_panel, shortcuts, sidebar, start_fault, threads, toast, top_bar, welcome,
@@ -10,14 +10,17 @@ use super::panel::{
 use super::scene::{Scene, ViewState, take_fresh_key, take_key};
 use super::settings;
 use super::transcript::TranscriptLook;
-use super::{audit, modal};
+use super::{audit, dialog, modal};
 
 /// Draws everything.
 pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
-    let has_modal = has_modal(scene) || view.has_large_picture();
-    keep_focus(ui, view, has_modal);
-    if !has_modal {
+    let wanted = dialog::wanted(scene.state, view.has_large_picture());
+    view.dialogs.update(ui.ctx(), &wanted);
+    scene.top = view.dialogs.top();
+    if scene.top.is_none() {
         keys(ui, scene, view);
+    } else if std::mem::take(&mut view.focus_composer) {
+        view.dialogs.return_to(composer::message_id());
     }
     let background = Frame::NONE.fill(scene.theme.colors.background);
     match &scene.state.phase {
@@ -113,44 +116,8 @@ fn overlays(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     modal::deletion::show(ui, scene);
     modal::deletion::show_all(ui, scene);
     modal::closing::show(ui, scene);
-    // The last one is the topmost: nothing covers a question about what the model may do.
     modal::confirm::show(ui, scene, view);
     toast::show(ui, scene);
-}
-
-fn has_modal(scene: &Scene<'_>) -> bool {
-    let state = scene.state;
-    state.confirms.shown().is_some()
-        || state.link.is_some()
-        || state.undo.is_some()
-        || state.path.is_some()
-        || state.threads.doomed.is_some()
-        || state.asks_to_delete_all
-        || state.closing == Closing::Asked
-        || matches!(state.panel, Some(Panel::Palette | Panel::Shortcuts | Panel::Sent))
-}
-
-/// The keyboard goes back to where it was when the last modal closes.
-fn keep_focus(ui: &Ui, view: &mut ViewState, has_modal: bool) {
-    if has_modal && !view.had_modal {
-        view.focus_before_modal = ui.memory(egui::Memory::focused);
-        // The modal gives the keyboard to its own first control.
-        if let Some(focused) = view.focus_before_modal {
-            ui.memory_mut(|memory| memory.surrender_focus(focused));
-        }
-    }
-    if has_modal && std::mem::take(&mut view.focus_composer) {
-        view.focus_before_modal = Some(composer::message_id());
-    }
-    if !has_modal && view.had_modal {
-        view.focus_back = Some((view.focus_before_modal.take().unwrap_or_else(composer::message_id), 2));
-    }
-    if let Some((back, frames)) = view.focus_back.take().filter(|_| !has_modal) {
-        ui.memory_mut(|memory| memory.request_focus(back));
-        view.focus_back = (frames > 1).then_some((back, frames - 1));
-        ui.ctx().request_repaint();
-    }
-    view.had_modal = has_modal;
 }
 
 fn keys(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {

@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod card;
+pub mod dialog;
 pub mod font;
 pub mod highlight;
 pub mod host;

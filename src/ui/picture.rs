@@ -13,6 +13,7 @@ use egui::{
 };
 use image::{DynamicImage, ImageDecoder as _};
 
+use super::dialog::Dialog;
 use super::icon::Icon;
 use super::modal;
 use super::theme::{Theme, Type, radius, space};
@@ -257,7 +258,7 @@ impl Pictures {
         let room = ui.ctx().content_rect().size() - Vec2::splat(4.0 * space::XXL);
         let size = fitting(texture.size_vec2(), room.max(Vec2::splat(80.0)));
         let source = SizedTexture::from_handle(texture);
-        let response = modal::show(ui, theme, "picture", size.x, |ui| {
+        let response = modal::show(ui, theme, Dialog::Picture, size.x, |ui| {
             let (rect, response) = ui.allocate_exact_size(size, Sense::click());
             response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &*name));
             Image::from_texture(source).corner_radius(CornerRadius::same(radius::MODAL)).paint_at(ui, rect);

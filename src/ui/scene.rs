@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use egui::{Event, Id, Key, Modifiers, Ui};
+use egui::{Event, Key, Modifiers, Ui};
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
 
 use crate::app::rows::{ModelRow, PaletteRow, SidebarRow};
 use crate::app::{AppState, Intent};
@@ -10,6 +12,7 @@ use crate::ir::{SessionId, UnixMs};
 use crate::lang::{Arg, Lang};
 use crate::policy;
 
+use super::dialog::{Dialog, Dialogs};
 use super::picture::Pictures;
 use super::theme::Theme;
 use super::transcript::Transcript;
@@ -26,6 +29,8 @@ pub struct Scene<'frame> {
     /// The person's home folder, for short paths.
     pub home: Option<&'frame str>,
     pub now: UnixMs,
+    /// The dialog that has the keyboard.
+    pub top: Option<Dialog>,
     /// Intents of this frame, in their order. Survives a discarded pass.
     pub outbox: &'frame mut VecDeque<Intent>,
 }
@@ -62,12 +67,8 @@ pub struct ViewState {
     /// The composer gets the keyboard in the next frame.
     pub focus_composer: bool,
     pub focus_search: bool,
-    /// What had the keyboard before a modal took it.
-    pub focus_before_modal: Option<Id>,
-    /// What gets the keyboard back, and for how many more frames: the layer of a modal outlives it by one.
-    pub focus_back: Option<(Id, u8)>,
-    /// Whether a modal was drawn in the last frame.
-    pub had_modal: bool,
+    /// What covers the window.
+    pub dialogs: Dialogs,
     /// Whether an input method composes, or did a moment ago: the key that ended it may come late.
     pub is_composing: bool,
     /// When a composition ended.
@@ -108,9 +109,27 @@ impl Scene<'_> {
         self.outbox.push_back(intent);
     }
 
+    /// Whether this dialog has the keyboard.
+    pub fn leads(&self, dialog: Dialog) -> bool {
+        self.top == Some(dialog)
+    }
+
+    /// Takes a key press out of this frame's input where this dialog has the keyboard.
+    pub fn take_key(&self, ui: &Ui, dialog: Dialog, modifiers: Modifiers, key: Key) -> bool {
+        self.leads(dialog) && take_key(ui, modifiers, key)
+    }
+
     /// A text of the interface.
     pub fn text<'key>(&'key self, key: &'key str) -> &'key str {
         self.lang.text(key)
+    }
+
+    /// A moment by the local clock, as `strftime` writes it.
+    pub fn moment(&self, at: UnixMs, format: &str) -> String {
+        let seconds = i32::try_from(self.state.utc_offset_ms / 1000).unwrap_or(0);
+        let zone = Offset::from_seconds(seconds).map_or(TimeZone::UTC, TimeZone::fixed);
+        let written = |time: Timestamp| time.to_zoned_datetime(zone).strftime(format).to_string();
+        Timestamp::from_millisecond(at.0).map(written).unwrap_or_default()
     }
 
     /// A text with owned arguments, as events carry them: they come from elsewhere, so what would deceive is escaped.

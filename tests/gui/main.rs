@@ -16,6 +16,7 @@ mod chat;
 mod confirm;
 mod confirm_whole;
 mod expiry;
+mod focus;
 mod link;
 mod markdown;
 mod picture;

@@ -139,6 +139,7 @@ const SAME_EVERYWHERE: &[&str] = &[
     "Files",
     "credentials",
     "Rust",
+    "shell",
 ];
 
 fn english_words(text: &str) -> Vec<String> {

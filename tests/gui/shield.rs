@@ -97,3 +97,29 @@ fn what_left_in_clear_is_told_from_what_was_masked_and_nothing_hides_in_what_was
         assert!(!texts.contains('\u{202E}'));
     }
 }
+
+#[test]
+fn the_list_of_masked_values_shows_all_of_them_or_has_a_bar() {
+    for size in [[1280.0, 860.0], [900.0, 600.0]] {
+        for count in [1_u32, 8, 9, 14, 40] {
+            let mut stage = Stage::open_with(Settings::default(), size);
+            stage.tell(opened("s", vec![message("m1", Role::User, "Look at this file")], vec![]));
+            let secrets = (1..=count).map(|number| secret(number, false, "m1")).collect();
+            stage.tell(Event::SecretsChanged { session: SessionId::new("s"), secrets });
+            stage.settle();
+            stage.harness.get_by_label_contains("masked").click();
+            stage.settle();
+            let list: Vec<egui::Rect> =
+                stage.harness.get_all_by_label_contains("Send anyway API key").map(|button| button.rect()).collect();
+            assert_eq!(list.len(), count as usize);
+            let first = list.iter().map(egui::Rect::top).fold(f32::MAX, f32::min);
+            let last = list.iter().map(egui::Rect::bottom).fold(0.0, f32::max);
+            let fits = last - first + 190.0 <= size[1];
+            assert!(first >= 0.0 && (!fits || last <= size[1]), "{count} at {size:?}: from {first} to {last}");
+            // With a bar the buttons end before it.
+            let right = list.iter().map(egui::Rect::right).fold(0.0, f32::max);
+            let heading = stage.harness.get_by_label_contains("Not sent to the model").rect();
+            assert_eq!(heading.right() - right > 12.0, !fits, "{count} at {size:?}: {right} of {}", heading.right());
+        }
+    }
+}

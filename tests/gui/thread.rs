@@ -4,10 +4,10 @@
 use egui::accesskit::Role as Kind;
 use egui_kittest::kittest::Queryable as _;
 use nod::app::Intent;
-use nod::ir::{KeyPlace, LinkProblem, LinkServer, LinkState, LinkView, SessionId, UnixMs};
+use nod::ir::{KeyPlace, LinkProblem, LinkServer, LinkState, LinkView, MessageId, SessionId, UnixMs};
 use nod::link::agui;
 use nod::link::conversation::Conversation;
-use nod::port::{Command, Event, Settings, ThreadsState};
+use nod::port::{Command, Event, SearchHit, Settings, ThreadsState};
 use serde_json::json;
 
 use crate::support::{START, Stage};
@@ -142,4 +142,40 @@ fn one_that_cannot_be_fetched_says_why_and_what_to_do() {
     stage.harness.get_by_role_and_label(Kind::Button, "Try again").click();
     stage.settle();
     assert_eq!(stage.sent(), [Command::OpenSession(session)]);
+}
+
+#[test]
+fn what_a_search_finds_names_its_server_and_its_day_and_says_a_title_once() {
+    let mut stage = stage();
+    stage.harness.get_by_label("Search chats").focus();
+    stage.settle();
+    stage.harness.get_by_label("Search chats").type_text("hi");
+    stage.settle();
+    let number = stage
+        .commands()
+        .into_iter()
+        .find_map(|command| if let Command::Search { number, .. } = command { Some(number) } else { None })
+        .expect("the search was asked for");
+    let hit = |session: SessionId, message: Option<&str>, at: i64| SearchHit {
+        session,
+        title: "hi there".to_owned(),
+        message: message.map(MessageId::new),
+        snippet: if message.is_some() { "say hi to all".to_owned() } else { "hi there".to_owned() },
+        at: UnixMs(at),
+    };
+    let day = 86_400_000;
+    let hits = vec![
+        hit(SessionId::new("s"), None, START - day),
+        hit(SessionId::on_server(URL, "t1"), None, START - 2 * day),
+        hit(SessionId::on_server(URL, "t1"), Some("m9"), START - 3 * day),
+    ];
+    stage.tell(Event::SearchFound { number, hits });
+    stage.settle();
+    for row in [
+        "hi there, 2026-03-09, In the title of the chat",
+        "hi there, 2026-03-08, nod.example, In the title of the chat",
+        "hi there, 2026-03-07, nod.example, say hi to all",
+    ] {
+        assert!(has(&stage, Kind::ListItem, row), "{row:?}: {:?}", stage.texts());
+    }
 }

@@ -118,7 +118,7 @@ fn undo_on_the_card_shows_the_change_before_anything_is_done() {
     stage.settle();
     assert!(stage.harness.get_by_label("Cancel").is_focused(), "a reflex changes nothing");
     let words = stage.texts().join("\n");
-    assert!(words.contains("Undo this change?") && words.contains("puts the other version back"), "{words}");
+    assert!(words.contains("Undo this change?") && words.contains("puts the earlier version back"), "{words}");
     let buttons: Vec<_> = stage.harness.get_all_by_label("Undo").collect();
     buttons.last().unwrap().click();
     stage.settle();
@@ -160,7 +160,7 @@ fn a_file_that_moved_on_needs_a_choice() {
     buttons.last().unwrap().click();
     stage.settle();
     assert_eq!(stage.sent(), []);
-    press(&mut stage, "Save the other version beside it");
+    press(&mut stage, "Save the earlier version beside it");
     let buttons: Vec<_> = stage.harness.get_all_by_label("Undo").collect();
     buttons.last().unwrap().click();
     stage.settle();

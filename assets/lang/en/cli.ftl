@@ -42,6 +42,7 @@ cli-ask-question = Allow { $tool } on { $target }? [y = yes, once; n = no, with 
 cli-ask-question-command = Allow { $tool } in { $target }? [y = yes, once; n = no, with a reason if you like; s = no, and stop] {""}
 cli-ask-question-network = Allow { $tool } in { $target }? [y = yes, once; net = yes, and with the network; n = no, with a reason if you like; s = no, and stop] {""}
 cli-ask-words = The model says, in its own words:
+cli-ask-words-guide = The guide says:
 cli-ask-words-cut = … { $count } more characters of it
 cli-ask-folder = allowed in { $folder }
 cli-ask-arguments = arguments: { $arguments }

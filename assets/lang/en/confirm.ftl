@@ -118,6 +118,7 @@ confirm-arguments = All arguments
 confirm-show-arguments = All arguments
 confirm-hide-arguments = Hide arguments
 confirm-model-says = The model says: “{ $words }”
+confirm-guide-says = The guide says: “{ $words }”
 confirm-deny = Deny
 confirm-deny-why = Deny and say why
 confirm-deny-stop = Deny and stop

@@ -23,6 +23,7 @@ sidebar-unsaved = not saved
 sidebar-rename = Name of the chat
 sidebar-searching = Searching…
 sidebar-nothing-found = Nothing found
+sidebar-found-title = In the title of the chat
 session-rename = Rename
 session-pin = Pin
 session-unpin = Unpin

@@ -42,6 +42,7 @@ cli-ask-question = 是否允许 { $tool } 操作 { $target }？［y = 允许一�
 cli-ask-question-command = 是否允许 { $tool } 在 { $target } 中运行？［y = 允许一次；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
 cli-ask-question-network = 是否允许 { $tool } 在 { $target } 中运行？［y = 允许一次；net = 允许并可用网络；n = 拒绝，可附上理由；s = 拒绝并停止］{""}
 cli-ask-words = 模型自己说：
+cli-ask-words-guide = 向导说：
 cli-ask-words-cut = …… 还有 { $count } 个字符
 cli-ask-folder = 所在的允许目录：{ $folder }
 cli-ask-arguments = 参数：{ $arguments }

@@ -23,6 +23,7 @@ sidebar-unsaved = 不保存
 sidebar-rename = 对话名称
 sidebar-searching = 正在搜索…
 sidebar-nothing-found = 没有找到
+sidebar-found-title = 在对话标题中
 session-rename = 重命名
 session-pin = 置顶
 session-unpin = 取消置顶

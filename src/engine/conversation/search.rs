@@ -37,7 +37,8 @@ impl Conversations {
             hits.extend(messages.filter_map(|record| {
                 let snippet = words.snippet(&record.message.content)?;
                 let (session, title) = (session.id.clone(), session.title.clone());
-                Some(Hit { session, title, message: Some(record.id.clone()), snippet })
+                let at = record.message.timestamp;
+                Some(Hit { session, title, message: Some(record.id.clone()), snippet, at })
             }));
         }
         hits.extend(messages);
@@ -50,7 +51,8 @@ impl Conversations {
         let sessions = listed.values().flatten();
         let hits = sessions.filter_map(|session| {
             let snippet = words.snippet(&session.title)?;
-            Some(Hit { session: session.id.clone(), title: session.title.clone(), message: None, snippet })
+            let (title, at) = (session.title.clone(), session.updated_at);
+            Some(Hit { session: session.id.clone(), title, message: None, snippet, at })
         });
         hits.collect()
     }

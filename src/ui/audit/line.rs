@@ -1,11 +1,9 @@
 //! One line of the audit: in the list, and with all that it says.
 
 use egui::{Align, CornerRadius, Label, Layout, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
-use jiff::Timestamp;
-use jiff::tz::{Offset, TimeZone};
 
 use crate::app::rows::bytes;
-use crate::ir::{AuditAct, AuditEntry, AuditOrigin, AuditRow, Decider, Tier, UnixMs, Verdict};
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin, AuditRow, Decider, Tier, Verdict};
 use crate::lang::Lang;
 use crate::policy::escape;
 use crate::policy::one_line;
@@ -15,6 +13,9 @@ use crate::ui::safe_text::append_safe_line;
 use crate::ui::scene::Scene;
 use crate::ui::theme::{Theme, Type, radius, size, space};
 use crate::ui::widget::{IconButton, focus_ring, line_of_text};
+
+/// How a line's time is written.
+const MOMENT: &str = "%Y-%m-%d %H:%M:%S";
 
 /// The columns: the key of the heading, and the share of the width that a column takes.
 const COLUMNS: [(&str, f32); 6] = [
@@ -91,13 +92,6 @@ pub(super) fn title<'text>(lang: &'text Lang, title: &'text str) -> &'text str {
     if title.is_empty() { lang.text("sidebar-untitled") } else { title }
 }
 
-fn moment(scene: &Scene<'_>, time: UnixMs) -> String {
-    let seconds = i32::try_from(scene.state.utc_offset_ms / 1000).unwrap_or(0);
-    let zone = Offset::from_seconds(seconds).map_or(TimeZone::UTC, TimeZone::fixed);
-    let format = |time: Timestamp| time.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M:%S").to_string();
-    Timestamp::from_millisecond(time.0).map(format).unwrap_or_default()
-}
-
 /// The headings of the columns.
 pub(super) fn heading(ui: &mut Ui, scene: &Scene<'_>) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::hover());
@@ -158,7 +152,7 @@ fn texts(scene: &Scene<'_>, row: &AuditRow) -> [String; COLUMNS.len()] {
     let outcome = if entry.outcome.is_empty() { entry.detail.as_str() } else { outcome(lang, &entry.outcome) };
     [
         row.seq.to_string(),
-        moment(scene, entry.time),
+        scene.moment(entry.time, MOMENT),
         what,
         who(lang, entry),
         escape(outcome, false).into_owned(),
@@ -223,7 +217,7 @@ pub(super) fn details(ui: &mut Ui, scene: &Scene<'_>, row: &AuditRow) -> bool {
 fn facts(scene: &Scene<'_>, entry: &AuditEntry, row: &AuditRow) -> Vec<(&'static str, String)> {
     let lang = scene.lang;
     vec![
-        ("audit-column-time", moment(scene, entry.time)),
+        ("audit-column-time", scene.moment(entry.time, MOMENT)),
         ("audit-column-what", lang.text(act_key(entry.act)).to_owned()),
         ("audit-fact-origin", lang.text(origin_key(entry.origin)).to_owned()),
         ("audit-fact-model", entry.model.clone()),

@@ -8,13 +8,15 @@ use crate::lang::{Arg, Lang};
 use crate::policy::{MaskedSecret, SecretKind};
 use crate::ui::icon::Icon;
 use crate::ui::theme::{Theme, Type, space};
-use crate::ui::widget::{Button, Chip, line_of_text, menu, menu_heading};
+use crate::ui::widget::{Button, Chip, follow_focus, line_of_text, menu, menu_heading};
 
 /// Height of the strip, in points.
 pub(super) const STRIP: f32 = 36.0;
 const MENU: f32 = 380.0;
-/// Highest list before it scrolls, in points.
-const LIST: f32 = 272.0;
+/// A value's row, in points.
+const ROW: f32 = 34.0;
+/// What of the window's height is not the list's: the menu's other parts and a border around it, in points.
+const AROUND: f32 = 180.0;
 
 /// The strip under a card's header.
 pub(super) fn strip(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret], rect: Rect, intents: &mut Vec<Intent>) {
@@ -42,13 +44,18 @@ fn list(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
     let theme = Theme::of(ui.ctx());
     let mut chosen = None;
     menu_heading(ui, lang.text("masked-heading"));
-    let area = egui::ScrollArea::vertical().max_height(LIST).auto_shrink([false, true]);
-    // A key that is out of sight must not look as if it were not there.
-    area.scroll_bar_visibility(ScrollBarVisibility::AlwaysVisible).show(ui, |ui| {
+    // As many rows as the window has room for. Beyond that a bar stands beside them, at rest too: a key that is out of
+    // sight must not look as if it were not there.
+    let room = (ui.ctx().content_rect().height() - AROUND).max(3.0 * ROW);
+    let needed = secrets.len() as f32 * ROW;
+    let area = egui::ScrollArea::vertical().max_height(room).auto_shrink([false, true]);
+    let bar = if needed > room { ScrollBarVisibility::AlwaysVisible } else { ScrollBarVisibility::AlwaysHidden };
+    solid_bar(ui);
+    area.min_scrolled_height(needed.min(room)).scroll_bar_visibility(bar).show(ui, |ui| {
         for secret in secrets {
             let name = name_of(lang, secret);
             ui.horizontal(|ui| {
-                ui.set_height(34.0);
+                ui.set_height(ROW);
                 ui.add_space(space::S);
                 let color = if secret.is_released { theme.colors.warn } else { theme.colors.text };
                 let room = ui.available_width() - 132.0;
@@ -67,6 +74,7 @@ fn list(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
                 });
             });
         }
+        follow_focus(ui);
     });
     ui.add_space(space::XS);
     egui::Frame::NONE.inner_margin(egui::Margin::symmetric(8, 4)).show(ui, |ui| {
@@ -75,6 +83,16 @@ fn list(ui: &mut Ui, lang: &Lang, secrets: &[MaskedSecret]) -> Option<Intent> {
         ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| ui.add(egui::Label::new(detail).wrap()));
     });
     chosen
+}
+
+/// Bars that take room of their own and are there without a pointer over them.
+fn solid_bar(ui: &mut Ui) {
+    let colors = Theme::of(ui.ctx()).colors;
+    let scroll = &mut ui.spacing_mut().scroll;
+    *scroll = egui::style::ScrollStyle { bar_width: 6.0, ..egui::style::ScrollStyle::solid() };
+    // Without the colour of the text, a solid bar would be drawn in the colour of a control at rest.
+    scroll.foreground_color = true;
+    ui.visuals_mut().extreme_bg_color = colors.hover;
 }
 
 /// The key of a kind's name.

@@ -6,8 +6,9 @@ use crate::app::Intent;
 use crate::app::thread::host;
 use crate::lang::Arg;
 use crate::policy::{one_line, one_line_name};
+use crate::ui::dialog::{Dialog, offer_focus};
 use crate::ui::icon::Icon;
-use crate::ui::scene::{Scene, take_key};
+use crate::ui::scene::Scene;
 use crate::ui::widget::Button;
 
 /// Characters of a title and of a server's name.
@@ -21,7 +22,8 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
     let title = if session.title.is_empty() { untitled } else { one_line(&session.title, LONGEST).into_owned() };
     let args = [("title", Arg::from(title.as_str())), ("server", Arg::from(server.as_str()))];
     let line = scene.lang.format("thread-delete-detail", &args);
-    let question = Question { title: "thread-delete-title", line: &line, go: "thread-delete" };
+    let question =
+        Question { dialog: Dialog::Deletion, title: "thread-delete-title", line: &line, go: "thread-delete" };
     match question.ask(ui, scene) {
         Some(true) => scene.push(Intent::ConfirmDeletion),
         Some(false) => scene.push(Intent::CancelDeletion),
@@ -35,7 +37,7 @@ pub fn show_all(ui: &Ui, scene: &mut Scene<'_>) {
         return;
     }
     let line = scene.lang.format("delete-all-detail", &[("count", Arg::from(scene.state.sessions.len()))]);
-    let question = Question { title: "delete-all-title", line: &line, go: "delete-all" };
+    let question = Question { dialog: Dialog::DeletionOfAll, title: "delete-all-title", line: &line, go: "delete-all" };
     match question.ask(ui, scene) {
         Some(true) => scene.push(Intent::ConfirmDeletionOfAll),
         Some(false) => scene.push(Intent::CancelDeletionOfAll),
@@ -44,6 +46,7 @@ pub fn show_all(ui: &Ui, scene: &mut Scene<'_>) {
 }
 
 struct Question<'text> {
+    dialog: Dialog,
     /// Key of its title.
     title: &'static str,
     line: &'text str,
@@ -56,15 +59,13 @@ impl Question<'_> {
     fn ask(&self, ui: &Ui, scene: &Scene<'_>) -> Option<bool> {
         let theme = scene.theme;
         let mut answer = None;
-        super::show(ui, theme, "deletion", 460.0, |ui| {
+        super::show(ui, theme, self.dialog, 460.0, |ui| {
             super::head(ui, theme, scene.lang.text(self.title), self.line);
             ui.add_space(8.0);
             super::foot(ui, theme, |ui| {
                 let keep = ui.add(Button::secondary(scene.lang.text("window-cancel")).shortcut("Esc"));
-                if ui.memory(|memory| memory.focused().is_none()) {
-                    keep.request_focus();
-                }
-                if keep.clicked() || take_key(ui, Modifiers::NONE, Key::Escape) {
+                offer_focus(ui, scene.top, self.dialog, &keep);
+                if keep.clicked() || scene.take_key(ui, self.dialog, Modifiers::NONE, Key::Escape) {
                     answer = Some(false);
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {

@@ -6,11 +6,12 @@ use crate::app::Intent;
 use crate::app::remote_image::PendingLink;
 use crate::lang::Arg;
 use crate::policy;
+use crate::ui::dialog::{Dialog, offer_focus};
 use crate::ui::icon::Icon;
 use crate::ui::safe_text::safe_name;
-use crate::ui::scene::{Scene, take_key};
+use crate::ui::scene::Scene;
 use crate::ui::theme::{Type, space};
-use crate::ui::widget::Button;
+use crate::ui::widget::{Button, at_right};
 
 /// Characters of an address that are shown.
 const LONGEST: usize = 4_000;
@@ -19,11 +20,11 @@ const LONGEST: usize = 4_000;
 pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
     let Some(PendingLink { url, is_image }) = scene.state.link.clone() else { return };
     let theme = scene.theme;
-    super::show(ui, theme, "link", 520.0, |ui| {
+    super::show(ui, theme, Dialog::Link, 520.0, |ui| {
         let (title, detail) =
             if is_image { ("link-image-title", "link-image-detail") } else { ("link-title", "link-detail") };
         super::head(ui, theme, scene.lang.text(title), scene.lang.text(detail));
-        super::body(ui, "link", &url, |ui, _| {
+        super::body(ui, Dialog::Link, &url, |ui, _| {
             Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 16 }).show(ui, |ui| {
                 // A host beyond ASCII is shown as it is looked up; what is left of look-alikes is red.
                 let encoded = policy::encode_host(&url);
@@ -47,24 +48,22 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
         });
         super::foot(ui, theme, |ui| {
             let cancel = ui.add(Button::secondary(scene.lang.text("window-cancel")).shortcut("Esc"));
-            if ui.memory(|memory| memory.focused().is_none()) {
-                cancel.request_focus();
-            }
-            if cancel.clicked() || take_key(ui, Modifiers::NONE, Key::Escape) {
+            offer_focus(ui, scene.top, Dialog::Link, &cancel);
+            if cancel.clicked() || scene.take_key(ui, Dialog::Link, Modifiers::NONE, Key::Escape) {
                 scene.push(Intent::CancelLink);
             }
             if ui.add(Button::ghost(scene.lang.text("link-copy")).icon(Icon::Copy)).clicked() {
                 scene.push(Intent::CopyText(url.clone()));
                 scene.push(Intent::CancelLink);
             }
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if is_image && ui.add(Button::primary(scene.lang.text("link-load")).icon(Icon::Image)).clicked() {
-                    scene.push(Intent::LoadImage);
-                }
+            at_right(ui, "go", |ui| {
                 let open = scene.lang.text("link-open");
                 let open = if is_image { Button::ghost(open) } else { Button::primary(open) };
                 if ui.add(open.icon(Icon::ExternalLink)).clicked() {
                     scene.push(Intent::ConfirmLink);
+                }
+                if is_image && ui.add(Button::primary(scene.lang.text("link-load")).icon(Icon::Image)).clicked() {
+                    scene.push(Intent::LoadImage);
                 }
             });
         });

@@ -12,7 +12,9 @@ pub mod undo;
 
 use egui::{CornerRadius, Frame, Id, Margin, Modal, ModalResponse, ScrollArea, Stroke, Ui, vec2};
 
+use super::dialog::Dialog;
 use super::theme::{Theme, Type, radius, space};
+use super::widget::follow_focus;
 
 /// What stays free around a modal, above and below together, in points.
 const AROUND: f32 = 32.0;
@@ -26,7 +28,7 @@ const LEAST_BODY: f32 = 48.0;
 pub fn show<R>(
     ui: &Ui,
     theme: &Theme,
-    id: &'static str,
+    dialog: Dialog,
     width: f32,
     content: impl FnOnce(&mut Ui) -> R,
 ) -> ModalResponse<R> {
@@ -35,7 +37,7 @@ pub fn show<R>(
         .stroke(Stroke::new(1.0, theme.colors.line))
         .corner_radius(CornerRadius::same(radius::MODAL))
         .shadow(theme.shadow());
-    let id = Id::unique(id);
+    let id = dialog.id();
     let room = ui.ctx().content_rect().size() - vec2(AROUND, AROUND);
     let area = Modal::default_area(id).fade_in(theme.animations);
     Modal::new(id).area(area).frame(frame).backdrop_color(theme.colors.scrim).show(ui.ctx(), |ui| {
@@ -84,11 +86,11 @@ impl Measures {
 /// gets the height that it may take, in points; `key` tells one content from the next, which begins at its top again.
 pub fn body<R>(
     ui: &mut Ui,
-    modal: &'static str,
+    dialog: Dialog,
     key: impl std::hash::Hash + std::fmt::Debug,
     content: impl FnOnce(&mut Ui, f32) -> R,
 ) -> R {
-    let id = Id::unique(modal);
+    let id = dialog.id();
     let measures = Measures::load(ui, id);
     let most = ui.ctx().content_rect().height() - AROUND;
     let room = (most - (ui.cursor().top() - measures.top) - measures.below).max(LEAST_BODY);
@@ -97,7 +99,13 @@ pub fn body<R>(
         .max_height(room)
         .min_scrolled_height(room)
         .auto_shrink([false, true]);
-    let answer = area.show(ui, |ui| content(ui, room)).inner;
+    let answer = area
+        .show(ui, |ui| {
+            let answer = content(ui, room);
+            follow_focus(ui);
+            answer
+        })
+        .inner;
     let bottom = ui.cursor().top();
     Measures { body_bottom: Some(bottom), ..Measures::load(ui, id) }.store(ui, id);
     answer

@@ -3,8 +3,9 @@
 use egui::{CornerRadius, Frame, Id, Key, Margin, Modifiers, ScrollArea, Sense, Ui, vec2};
 
 use crate::app::Intent;
+use crate::ui::dialog::{Dialog, offer_focus};
 use crate::ui::icon::Icon;
-use crate::ui::scene::{Scene, ViewState, take_key};
+use crate::ui::scene::{Scene, ViewState};
 use crate::ui::task;
 use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{Button, TextField, line_of_text};
@@ -20,14 +21,15 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     if view.path.is_empty() && !entry.text.is_empty() {
         view.path.clone_from(&entry.text);
     }
-    super::show(ui, theme, "path", 560.0, |ui| {
+    super::show(ui, theme, Dialog::Path, 560.0, |ui| {
         let line = scene.lang.text(if entry.is_without_dialog { "path-no-dialog" } else { "path-typed" });
         super::head(ui, theme, scene.lang.text(task::dialog_title(&entry.purpose)), line);
         Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 12 }).show(ui, |ui| {
             let width = ui.available_width();
             let name = scene.lang.text("path-field");
             if ui.memory(|memory| memory.has_focus(field_id)) {
-                let is_filled = take_key(ui, Modifiers::NONE, Key::ArrowRight) && is_at_end(ui, field_id, &view.path);
+                let is_filled = scene.take_key(ui, Dialog::Path, Modifiers::NONE, Key::ArrowRight)
+                    && is_at_end(ui, field_id, &view.path);
                 if let Some(first) = entry.paths.first().filter(|_| is_filled) {
                     fill(ui, field_id, &mut view.path, first, scene.outbox);
                 }
@@ -38,8 +40,8 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                 .width(width)
                 .id(field_id);
             let response = ui.add(field);
-            if ui.memory(|memory| memory.focused().is_none()) && !response.lost_focus() {
-                response.request_focus();
+            if !response.lost_focus() {
+                offer_focus(ui, scene.top, Dialog::Path, &response);
             }
             if response.changed() {
                 scene.outbox.push_back(Intent::EditPath(view.path.clone()));
@@ -67,7 +69,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         });
         super::foot(ui, theme, |ui| {
             let cancel = ui.add(Button::secondary(scene.lang.text("window-cancel")).shortcut("Esc"));
-            if cancel.clicked() || take_key(ui, Modifiers::NONE, Key::Escape) {
+            if cancel.clicked() || scene.take_key(ui, Dialog::Path, Modifiers::NONE, Key::Escape) {
                 scene.push(Intent::CancelPath);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {

@@ -6,8 +6,9 @@ use crate::app::{Intent, Panel, SentLine};
 use crate::lang::{Arg, Lang};
 use crate::port::SentPart;
 use crate::ui::card::masked;
+use crate::ui::dialog::{Dialog, offer_focus};
 use crate::ui::icon::Icon;
-use crate::ui::scene::{Scene, take_key};
+use crate::ui::scene::Scene;
 use crate::ui::theme::Type;
 use crate::ui::widget::Button;
 
@@ -20,7 +21,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
     let lang = scene.lang;
     let lines: &[SentLine] = &scene.state.sent;
     let mut intent = None;
-    let shown = super::show(ui, theme, "sent", 820.0, |ui| {
+    let shown = super::show(ui, theme, Dialog::Sent, 820.0, |ui| {
         super::head(ui, theme, lang.text("sent-title"), lang.text("sent-line"));
         let height = (ui.ctx().content_rect().height() - 220.0).clamp(160.0, 560.0);
         let row = theme.line_height(Type::Mono);
@@ -42,9 +43,9 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
             });
         });
         super::foot(ui, theme, |ui| {
-            if ui.add(Button::secondary(lang.text("sent-close"))).clicked()
-                || take_key(ui, egui::Modifiers::NONE, egui::Key::Escape)
-            {
+            let close = ui.add(Button::secondary(lang.text("sent-close")));
+            offer_focus(ui, scene.top, Dialog::Sent, &close);
+            if close.clicked() || scene.take_key(ui, Dialog::Sent, egui::Modifiers::NONE, egui::Key::Escape) {
                 intent = Some(Intent::ClosePanel);
             }
             let copy = Button::ghost(lang.text("sent-copy")).icon(Icon::Copy).disabled(lines.is_empty());

@@ -12,10 +12,11 @@ use crate::app::preview::PreviewRows;
 use crate::app::undo::UndoQuestion;
 use crate::ir::{Preview, UndoAction, UndoChoice, UndoDirection, UndoPlan, UndoStep};
 use crate::lang::Arg;
+use crate::ui::dialog::{Dialog, offer_focus};
 use crate::ui::highlight::Highlighter;
 use crate::ui::icon::Icon;
 use crate::ui::safe_text::safe;
-use crate::ui::scene::{Scene, ViewState, take_key};
+use crate::ui::scene::{Scene, ViewState};
 use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
 use crate::ui::widget::{Button, MenuRow, Spinner, line_of_text};
@@ -86,7 +87,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let Some(question) = &scene.state.undo else { return };
     let theme = scene.theme;
     let mut intents = Vec::new();
-    super::show(ui, theme, "undo", WIDTH, |ui| {
+    super::show(ui, theme, Dialog::Undo, WIDTH, |ui| {
         let (title, go) = match question.direction {
             UndoDirection::Undo => ("undo-title-undo", "undo-go-undo"),
             UndoDirection::Redo => ("undo-title-redo", "undo-go-redo"),
@@ -94,7 +95,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         let count = question.plan.as_ref().map_or(1, |plan| plan.steps.len());
         let title = scene.lang.format(title, &[("count", Arg::from(count))]);
         super::head(ui, theme, &title, scene.lang.text(line_key(question.plan.as_ref())));
-        super::body(ui, "undo", question.revision, |ui, room| {
+        super::body(ui, Dialog::Undo, question.revision, |ui, room| {
             Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 4, bottom: 12 }).show(ui, |ui| {
                 let Some(plan) = &question.plan else {
                     ui.add(Spinner::new(scene.lang.text("undo-planning")).diameter(20.0));
@@ -116,10 +117,8 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         });
         super::foot(ui, theme, |ui| {
             let cancel = ui.add(Button::secondary(scene.lang.text("undo-cancel")).shortcut("Esc"));
-            if ui.memory(|memory| memory.focused().is_none()) {
-                cancel.request_focus();
-            }
-            if cancel.clicked() || take_key(ui, Modifiers::NONE, Key::Escape) {
+            offer_focus(ui, scene.top, Dialog::Undo, &cancel);
+            if cancel.clicked() || scene.take_key(ui, Dialog::Undo, Modifiers::NONE, Key::Escape) {
                 intents.push(Intent::CancelUndo);
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -155,9 +154,12 @@ pub fn icon_of(direction: UndoDirection) -> Icon {
     }
 }
 
-fn action_key(action: UndoAction) -> &'static str {
+fn action_key(action: UndoAction, direction: UndoDirection) -> &'static str {
     match action {
-        UndoAction::Restore => "undo-action-restore",
+        UndoAction::Restore => match direction {
+            UndoDirection::Undo => "undo-action-restore",
+            UndoDirection::Redo => "redo-action-restore",
+        },
         UndoAction::Remove => "undo-action-remove",
         UndoAction::RemoveIfEmpty => "undo-action-remove-if-empty",
         UndoAction::Nothing => "undo-action-nothing",
@@ -184,7 +186,7 @@ fn steps(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, plan: &UndoPla
             for index in range {
                 let Some(step) = plan.steps.get(index) else { continue };
                 let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::click());
-                let words = scene.lang.text(action_key(step.action));
+                let words = scene.lang.text(action_key(step.action, question.direction));
                 let path = crate::policy::escape_name(&step.path, false);
                 let is_shown = index == question.shown_step;
                 response
@@ -218,17 +220,21 @@ fn conflict(ui: &mut Ui, scene: &Scene<'_>, question: &UndoQuestion, step: &Undo
     let UndoAction::Conflict { can_save_beside } = step.action else { return };
     let lang = scene.lang;
     let chosen = question.choice(&step.entry);
+    let (put_back, save_beside) = match question.direction {
+        UndoDirection::Undo => ("undo-choice-put-back", "undo-choice-save-beside"),
+        UndoDirection::Redo => ("redo-choice-put-back", "redo-choice-save-beside"),
+    };
     let mut choices = vec![
         (UndoChoice::Keep, "undo-choice-keep", ""),
         // Where no version could lie beside it, the other state is that there is nothing.
         if can_save_beside {
-            (UndoChoice::PutBack, "undo-choice-put-back", "undo-choice-put-back-detail")
+            (UndoChoice::PutBack, put_back, "undo-choice-put-back-detail")
         } else {
             (UndoChoice::PutBack, "undo-choice-remove", "undo-choice-put-back-detail")
         },
     ];
     if can_save_beside {
-        choices.push((UndoChoice::SaveBeside, "undo-choice-save-beside", ""));
+        choices.push((UndoChoice::SaveBeside, save_beside, ""));
     }
     for (choice, key, detail) in choices {
         let row = MenuRow::new(lang.text(key)).checked(choice == chosen);

@@ -1,8 +1,8 @@
 //! The box in which the person writes: attachments, completion, the mode, Send and Stop.
 
 use egui::{
-    Align, Align2, Area, CornerRadius, Event, EventFilter, Frame, Id, ImeEvent, Key, KeyboardShortcut, Layout, Margin,
-    Modifiers, Order, Panel, Rect, ScrollArea, Sense, TextEdit, Ui, pos2, vec2,
+    Align2, Area, CornerRadius, Event, EventFilter, Frame, Id, ImeEvent, Key, KeyboardShortcut, Margin, Modifiers,
+    Order, Panel, Rect, ScrollArea, Sense, TextEdit, Ui, pos2, vec2,
 };
 
 use super::attachment;
@@ -13,7 +13,7 @@ use crate::port::SendKey;
 use crate::ui::icon::Icon;
 use crate::ui::scene::{Scene, ViewState, take_fresh_key, take_key};
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{Button, Chip, IconButton, MenuRow, focus_ring, line_of_text, menu, menu_heading};
+use crate::ui::widget::{Button, Chip, IconButton, MenuRow, at_right, focus_ring, line_of_text, menu, menu_heading};
 
 /// It grows to this many lines.
 const MOST_LINES: f32 = 10.0;
@@ -285,17 +285,17 @@ fn foot(ui: &mut Ui, scene: &mut Scene<'_>, composer: &Composer, there: Availabi
             scene.push(Intent::PickPath(PathPurpose::Attachment));
         }
         mode(ui, scene);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        at_right(ui, "send", |ui| {
             if scene.state.is_running() {
-                let stop = Button::secondary(scene.lang.text("composer-stop")).icon(Icon::Square).shortcut("Esc");
-                if ui.add(stop).clicked() {
-                    scene.push(Intent::Stop);
-                }
                 if !composer.is_empty() {
                     let send = Button::ghost(scene.lang.text("composer-queue")).icon(Icon::ArrowUp);
                     if ui.add(send).clicked() {
                         scene.push(Intent::Send);
                     }
+                }
+                let stop = Button::secondary(scene.lang.text("composer-stop")).icon(Icon::Square).shortcut("Esc");
+                if ui.add(stop).clicked() {
+                    scene.push(Intent::Stop);
                 }
             } else {
                 let is_disabled = composer.is_empty() || there == Availability::Waiting;

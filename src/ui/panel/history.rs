@@ -14,7 +14,7 @@ use crate::ui::modal::undo::icon_of;
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::sentence;
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{Button, IconButton, hover_name, line_of_text};
+use crate::ui::widget::{Button, IconButton, at_right, follow_focus, hover_name, line_of_text};
 
 const WIDTH: f32 = 400.0;
 /// Highest diff before it scrolls by itself, in points.
@@ -124,6 +124,7 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         for entry in entries {
             change(ui, scene, view, entry, &mut intents);
         }
+        follow_focus(ui);
     });
     for intent in intents {
         scene.push(intent);
@@ -160,7 +161,12 @@ fn change(ui: &mut Ui, scene: &Scene<'_>, view: &mut ViewState, entry: &UndoEntr
                 let what = lang.text(entry.operation.text_key());
                 let facts = format!("{what} · {}", lang.text(entry.state.text_key()));
                 ui.label(theme.rich(facts, Type::Meta, colors.dim));
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                at_right(ui, "ways", |ui| {
+                    if scene.state.history.path.is_none()
+                        && ui.add(Button::ghost(lang.text("undo-this-file")).small()).clicked()
+                    {
+                        intents.push(Intent::ShowHistory(Some(entry.shown_path())));
+                    }
                     let direction = if entry.can_undo() {
                         Some((UndoDirection::Undo, "undo-undo"))
                     } else if entry.can_redo() {
@@ -173,11 +179,6 @@ fn change(ui: &mut Ui, scene: &Scene<'_>, view: &mut ViewState, entry: &UndoEntr
                     {
                         let scope = UndoScope::Entry { id: entry.id.clone() };
                         intents.push(Intent::PlanUndo { scope, direction });
-                    }
-                    if scene.state.history.path.is_none()
-                        && ui.add(Button::ghost(lang.text("undo-this-file")).small()).clicked()
-                    {
-                        intents.push(Intent::ShowHistory(Some(entry.shown_path())));
                     }
                 });
             });

@@ -2,6 +2,7 @@
 
 pub mod attachment;
 pub mod composer;
+pub mod found;
 pub mod history;
 pub mod model_picker;
 pub mod palette;

@@ -65,7 +65,8 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) -> Option<I
     let name = scene.lang.text("picker-search");
     ui.horizontal(|ui| {
         let width = ui.available_width() - size::CONTROL - space::S;
-        let is_new = view.model_query.is_empty() && ui.memory(|memory| memory.focused().is_none());
+        let is_new =
+            scene.top.is_none() && view.model_query.is_empty() && ui.memory(|memory| memory.focused().is_none());
         let field = TextField::new(&mut view.model_query, name).hint(name).icon(Icon::Search).width(width);
         let response = ui.add(field);
         if is_new {
@@ -76,7 +77,7 @@ fn content(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) -> Option<I
             chosen = Some(Intent::RefreshModels(None));
         }
     });
-    if take_key(ui, Modifiers::NONE, Key::Escape) {
+    if scene.top.is_none() && take_key(ui, Modifiers::NONE, Key::Escape) {
         chosen = Some(Intent::ClosePanel);
     }
     ui.add_space(space::XS);

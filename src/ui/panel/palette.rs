@@ -6,6 +6,7 @@ use egui::{CornerRadius, Frame, Id, Key, Margin, Modifiers, ScrollArea, Sense, U
 
 use crate::app::rows::{Label, PaletteKind, PaletteRow};
 use crate::app::{Intent, Panel};
+use crate::ui::dialog::Dialog;
 use crate::ui::icon::Icon;
 use crate::ui::modal;
 use crate::ui::scene::{Scene, ViewState, take_key};
@@ -29,12 +30,13 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let palette = &mut view.palette;
     let mut chosen = None;
     let mut closes = false;
-    modal::show(ui, theme, "palette", WIDTH, |ui| {
+    modal::show(ui, theme, Dialog::Palette, WIDTH, |ui| {
         Frame::NONE.inner_margin(Margin::same(12)).show(ui, |ui| {
             let mut found = matches(scene, &palette.query);
             let last = found.len().saturating_sub(1);
             let mut is_chosen = false;
-            if !is_composing {
+            let leads = scene.leads(Dialog::Palette);
+            if !is_composing && leads {
                 if take_key(ui, Modifiers::NONE, Key::ArrowDown) {
                     palette.highlighted = (palette.highlighted + 1).min(last);
                 }
@@ -53,7 +55,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                 .width(ui.available_width())
                 .id(Id::unique("palette query"));
             let response = ui.add(field);
-            if !palette.is_open || !response.has_focus() {
+            if leads && (!palette.is_open || !response.has_focus()) {
                 response.request_focus();
                 palette.is_open = true;
             }

@@ -13,7 +13,9 @@ use crate::ui::panel::composer::{MODES, mode_key};
 use crate::ui::rule::{self, form::Makes};
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::theme::{Type, size, space};
-use crate::ui::widget::{Badge, Button, IconButton, MenuRow, Select, Switch, Tone, hover_name, line_of_text};
+use crate::ui::widget::{
+    Badge, Button, IconButton, MenuRow, Select, Switch, Tone, follow_focus, hover_name, line_of_text,
+};
 
 /// Characters of a host's name.
 const LONGEST_HOST: usize = 260;
@@ -32,6 +34,7 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                     ui.spacing_mut().item_spacing = vec2(space::S, 0.0);
                     content(ui, scene, view);
                 });
+                follow_focus(ui);
             });
         });
 }

@@ -3,8 +3,9 @@
 use egui::{Frame, Key, Margin, Modifiers, ScrollArea, Ui, vec2};
 
 use crate::app::{Intent, Panel};
+use crate::ui::dialog::{Dialog, offer_focus};
 use crate::ui::modal;
-use crate::ui::scene::{Scene, take_key};
+use crate::ui::scene::Scene;
 use crate::ui::theme::{Type, size, space};
 use crate::ui::widget::{Button, Shortcut, line_of_text};
 
@@ -59,7 +60,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
         return;
     }
     let theme = scene.theme;
-    modal::show(ui, theme, "shortcuts", 680.0, |ui| {
+    modal::show(ui, theme, Dialog::Shortcuts, 680.0, |ui| {
         modal::head(ui, theme, scene.lang.text("keys-title"), "");
         Frame::NONE.inner_margin(Margin { left: 20, right: 20, top: 0, bottom: 16 }).show(ui, |ui| {
             let most = ui.ctx().content_rect().height() - 180.0;
@@ -81,10 +82,8 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>) {
         });
         modal::foot(ui, theme, |ui| {
             let close = ui.add(Button::secondary(scene.lang.text("window-close")).shortcut("Esc"));
-            if ui.memory(|memory| memory.focused().is_none()) {
-                close.request_focus();
-            }
-            if close.clicked() || take_key(ui, Modifiers::NONE, Key::Escape) {
+            offer_focus(ui, scene.top, Dialog::Shortcuts, &close);
+            if close.clicked() || scene.take_key(ui, Dialog::Shortcuts, Modifiers::NONE, Key::Escape) {
                 scene.push(Intent::ClosePanel);
             }
         });

@@ -1,7 +1,8 @@
 //! The list of chats, with search.
 
 use egui::{
-    Align, CornerRadius, Frame, Id, Key, Layout, Margin, Modifiers, Panel, Response, ScrollArea, Sense, Ui, vec2,
+    Align, CornerRadius, Frame, Id, Key, Layout, Margin, Modifiers, Panel, Rect, Response, ScrollArea, Sense, Ui,
+    UiBuilder, pos2, vec2,
 };
 
 use crate::app::rows::SidebarRow;
@@ -9,10 +10,15 @@ use crate::app::session::Badge;
 use crate::app::{Intent, PathPurpose, SettingsPage};
 use crate::ir::SessionId;
 use crate::ui::icon::Icon;
-use crate::ui::panel::threads;
+use crate::ui::panel::{found, threads};
 use crate::ui::scene::{Scene, ViewState, take_key};
 use crate::ui::theme::{Type, radius, size, space};
-use crate::ui::widget::{self, Button, ListRow, MenuRow, RowMark, TextField, Tone, line_of_text, menu_separator};
+use crate::ui::widget::{
+    self, Button, ListRow, MenuRow, RowMark, TextField, Tone, follow_focus, line_of_text, menu_separator,
+};
+
+/// Height of the foot without a server's row, in points.
+const FOOT: f32 = 44.0;
 
 /// Draws the sidebar at the left.
 pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
@@ -27,20 +33,20 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             Frame::NONE
                 .inner_margin(Margin { left: 12, right: 12, top: 12, bottom: 8 })
                 .show(ui, |ui| head(ui, scene, view));
+            // From top to bottom, so that the Tab key goes that way too: a panel at the bottom would come before the list.
+            let rest = ui.available_rect_before_wrap();
             let has_links = !scene.state.links.links.is_empty();
-            Panel::bottom("sidebar foot")
-                .exact_size(if has_links { 44.0 + size::ROW } else { 44.0 })
-                .resizable(false)
-                .show_separator_line(false)
-                .frame(Frame::NONE.inner_margin(Margin::symmetric(8, 6)))
-                .show(ui, |ui| foot(ui, scene));
-            Frame::NONE.inner_margin(Margin::symmetric(8, 0)).show(ui, |ui| {
+            let foot_top = rest.bottom() - if has_links { FOOT + size::ROW } else { FOOT };
+            let list = Rect::from_min_max(rest.min, pos2(rest.right(), foot_top)).shrink2(vec2(8.0, 0.0));
+            ui.scope_builder(UiBuilder::new().id_salt("sidebar list").max_rect(list), |ui| {
                 if scene.state.search.query.trim().is_empty() {
                     sessions(ui, scene, view);
                 } else {
-                    found(ui, scene);
+                    found::show(ui, scene);
                 }
             });
+            let place = Rect::from_min_max(pos2(rest.left(), foot_top), rest.max).shrink2(vec2(8.0, 6.0));
+            ui.scope_builder(UiBuilder::new().id_salt("sidebar foot").max_rect(place), |ui| foot(ui, scene));
         });
 }
 
@@ -144,6 +150,7 @@ fn sessions(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                 }
             }
         }
+        follow_focus(ui);
     });
     if let Some(intent) = left {
         scene.push(intent);
@@ -251,44 +258,4 @@ pub fn session_menu(
         chosen = Some(Intent::DeleteSession(id.clone()));
     }
     chosen
-}
-
-fn found(ui: &mut Ui, scene: &mut Scene<'_>) {
-    let search = &scene.state.search;
-    let mut jump = None;
-    if search.hits.is_empty() {
-        let key = if search.is_searching { "sidebar-searching" } else { "sidebar-nothing-found" };
-        ui.add_space(space::M);
-        ui.horizontal(|ui| {
-            ui.add_space(space::M);
-            ui.label(scene.theme.rich(scene.lang.text(key), Type::Control, scene.theme.colors.dim));
-        });
-        return;
-    }
-    ScrollArea::vertical().auto_shrink(false).id_salt("found").show_rows(ui, 52.0, search.hits.len(), |ui, range| {
-        for (offset, hit) in search.hits.get(range.clone()).unwrap_or_default().iter().enumerate() {
-            let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 52.0), Sense::click());
-            let title = if hit.title.is_empty() { scene.lang.text("sidebar-untitled") } else { &hit.title };
-            response.widget_info(|| {
-                let words = format!("{title}, {}", hit.snippet);
-                egui::WidgetInfo::selected(egui::Role::ListItem, true, false, words)
-            });
-            if response.hovered() || response.has_focus() {
-                ui.painter().rect_filled(rect, CornerRadius::same(radius::CONTROL), scene.theme.colors.hover);
-            }
-            let inner = rect.shrink2(vec2(space::M, 7.0));
-            let colors = scene.theme.colors;
-            let line = line_of_text(ui, scene.theme, title, Type::ControlMedium, colors.text, inner.width());
-            ui.painter().galley(inner.min, line, colors.text);
-            let snippet = line_of_text(ui, scene.theme, &hit.snippet, Type::Meta, colors.dim, inner.width());
-            ui.painter().galley(inner.min + vec2(0.0, 21.0), snippet, colors.dim);
-            if response.clicked() {
-                jump = Some(range.start + offset);
-            }
-        }
-    });
-    if let Some(hit) = jump.and_then(|index| scene.state.search.hits.get(index)) {
-        let intent = Intent::JumpTo { session: hit.session.clone(), message: hit.message.clone() };
-        scene.push(intent);
-    }
 }

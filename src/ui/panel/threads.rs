@@ -1,7 +1,7 @@
 //! Sessions that live on a server: their rows in the sidebar, what stands in the bar over one, an empty one, and one that
 //! cannot be shown.
 
-use egui::{Align, Label, Layout, Sense, Ui, UiBuilder, vec2};
+use egui::{Label, Sense, Ui, vec2};
 
 use crate::app::link::state_key;
 use crate::app::rows::short_path;
@@ -13,7 +13,9 @@ use crate::policy::{escape, escape_name};
 use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
 use crate::ui::theme::{Type, size, space};
-use crate::ui::widget::{Button, Chip, IconButton, ListRow, RowMark, hover_line, hover_name, line_of_text, spinner_at};
+use crate::ui::widget::{
+    Button, Chip, IconButton, ListRow, RowMark, at_right_of, hover_line, hover_name, line_of_text, spinner_at,
+};
 
 /// Widest words in the middle of an empty session, in points.
 const WIDTH: f32 = 520.0;
@@ -26,23 +28,22 @@ pub fn heading(ui: &mut Ui, scene: &Scene<'_>, url: &str, host: &str, is_loading
     // A little nearer to what it is about.
     let line = rect.translate(vec2(0.0, 2.0));
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Heading, true, &*name));
-    let mut right = ui.new_child(
-        UiBuilder::new().id_salt(("server", url)).max_rect(line).layout(Layout::right_to_left(Align::Center)),
-    );
-    right.spacing_mut().item_spacing.x = 0.0;
     let mut chosen = None;
     let named = |key: &str| scene.lang.format(key, &[("server", Arg::from(&*name))]);
-    if right.add(IconButton::new(Icon::Plus, &named("thread-new")).small()).clicked() {
-        chosen = Some(Intent::BeginThread(url.to_owned()));
-    }
-    if is_loading {
-        let (place, _) = right.allocate_exact_size(vec2(26.0, 26.0), Sense::hover());
-        spinner_at(&right, theme, place.center(), 12.0, colors.dim);
-    } else if right.add(IconButton::new(Icon::RefreshCw, &named("thread-refresh")).small()).clicked() {
-        chosen = Some(Intent::ListThreads(url.to_owned()));
-    }
+    let ((), right) = at_right_of(ui, ("server", url), line, |ui| {
+        ui.spacing_mut().item_spacing.x = 0.0;
+        if is_loading {
+            let (place, _) = ui.allocate_exact_size(vec2(26.0, 26.0), Sense::hover());
+            spinner_at(ui, theme, place.center(), 12.0, colors.dim);
+        } else if ui.add(IconButton::new(Icon::RefreshCw, &named("thread-refresh")).small()).clicked() {
+            chosen = Some(Intent::ListThreads(url.to_owned()));
+        }
+        if ui.add(IconButton::new(Icon::Plus, &named("thread-new")).small()).clicked() {
+            chosen = Some(Intent::BeginThread(url.to_owned()));
+        }
+    });
     let left = rect.left() + space::M;
-    let free = right.min_rect().left() - left - space::L - space::XS;
+    let free = right.left() - left - space::L - space::XS;
     let middle = line.center().y;
     Icon::Server.paint_at(ui.painter(), egui::pos2(left + 6.0, middle), 12.0, colors.dim);
     let galley = line_of_text(ui, theme, &name, Type::MetaMedium, colors.dim, free.max(20.0));
@@ -101,6 +102,13 @@ pub fn local_tools_help(scene: &Scene<'_>, link: &LinkView) -> String {
 /// What stands in the bar over a session that lives on a server: which one, and what it may use here.
 pub fn chips(ui: &mut Ui, scene: &mut Scene<'_>, url: &str, is_roomy: bool) {
     let name = escape_name(host(url), false).into_owned();
+    let lives = scene.lang.format("thread-lives", &[("server", Arg::from(name.as_str()))]);
+    let chip =
+        Chip::new(&name).icon(Icon::Server).name(&lives).strong().max_width(if is_roomy { 200.0 } else { 120.0 });
+    let help = scene.lang.format("thread-lives-help", &[("server", Arg::from(name.as_str()))]);
+    if ui.add(chip).on_hover_text(help).clicked() {
+        scene.push(Intent::OpenSettings(SettingsPage::Servers));
+    }
     let link = scene.state.links.links.iter().find(|link| link.server.url == url).cloned();
     if let Some(link) = link {
         let (words, help) = (local_tools(scene, &link), local_tools_help(scene, &link));
@@ -110,13 +118,6 @@ pub fn chips(ui: &mut Ui, scene: &mut Scene<'_>, url: &str, is_roomy: bool) {
         if ui.add(chip).on_hover_text(help).clicked() {
             scene.push(Intent::OpenSettings(SettingsPage::Servers));
         }
-    }
-    let lives = scene.lang.format("thread-lives", &[("server", Arg::from(name.as_str()))]);
-    let chip =
-        Chip::new(&name).icon(Icon::Server).name(&lives).strong().max_width(if is_roomy { 200.0 } else { 120.0 });
-    let help = scene.lang.format("thread-lives-help", &[("server", Arg::from(name.as_str()))]);
-    if ui.add(chip).on_hover_text(help).clicked() {
-        scene.push(Intent::OpenSettings(SettingsPage::Servers));
     }
 }
 

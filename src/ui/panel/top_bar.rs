@@ -1,6 +1,6 @@
 //! The bar over the transcript: title, folders, model, thinking, context.
 
-use egui::{Align, Frame, Layout, Margin, Panel as EguiPanel, Ui, UiBuilder, vec2};
+use egui::{Align, Frame, Id, Layout, Margin, Panel as EguiPanel, Ui, UiBuilder, vec2};
 
 use crate::app::models::GUIDE;
 use crate::app::rows::{context_gauge, grouped_number, money, session_costs, short_path};
@@ -12,7 +12,7 @@ use crate::ui::panel::{model_picker, sidebar, threads};
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::theme::{Type, size, space};
 use crate::ui::widget::{
-    Chip, IconButton, MenuRow, hover_line, hover_name, line_of_text, menu, menu_heading, menu_separator,
+    Chip, IconButton, MenuRow, at_right_of, hover_line, hover_name, line_of_text, menu, menu_heading, menu_separator,
 };
 
 /// Below this width folders share a chip and some chips lose their words, in points.
@@ -29,16 +29,23 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
             ui.spacing_mut().item_spacing = vec2(space::S, 0.0);
             let rect = ui.max_rect();
             let is_roomy = rect.width() >= ROOMY;
-            let mut right = ui.new_child(UiBuilder::new().max_rect(rect).layout(Layout::right_to_left(Align::Center)));
-            let has_view = scene.state.current().is_some();
-            if has_view {
-                chips(&mut right, scene, view, is_roomy);
-            }
-            let free = rect.width() - right.min_rect().width() - space::M;
+            // The title comes first, for the Tab key too; it takes the room that the chips left in the last frame.
+            let id = Id::unique("top bar chips");
+            let known: f32 = ui.data(|data| data.get_temp(id)).unwrap_or(0.0);
+            let free = rect.width() - known - space::M;
             let left_rect = egui::Rect::from_min_size(rect.min, vec2(free.max(80.0), rect.height()));
             let mut left =
                 ui.new_child(UiBuilder::new().max_rect(left_rect).layout(Layout::left_to_right(Align::Center)));
             title(&mut left, scene, view);
+            let ((), right) = at_right_of(ui, "chips", rect, |ui| {
+                if scene.state.current().is_some() {
+                    chips(ui, scene, view, is_roomy);
+                }
+            });
+            if (right.width() - known).abs() > 0.5 {
+                ui.data_mut(|data| data.insert_temp(id, right.width()));
+                ui.ctx().request_discard("the bar's chips found their width");
+            }
             ui.advance_cursor_after_rect(rect);
         });
 }
@@ -78,16 +85,16 @@ fn chips(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState, is_roomy: boo
         threads::chips(ui, scene, url, is_roomy);
         return;
     }
+    folders(ui, scene, is_roomy);
+    model(ui, scene, view);
+    thinking(ui, scene, is_roomy);
+    gauge(ui, scene);
+    padlock(ui, scene);
     let is_open = scene.state.panel == Some(Panel::Session);
     let panel = IconButton::new(Icon::SlidersHorizontal, scene.lang.text("top-session-panel")).selected(is_open);
     if ui.add(panel).clicked() {
         scene.push(Intent::Open(Panel::Session));
     }
-    padlock(ui, scene);
-    gauge(ui, scene);
-    thinking(ui, scene, is_roomy);
-    model(ui, scene, view);
-    folders(ui, scene, is_roomy);
 }
 
 fn padlock(ui: &mut Ui, scene: &mut Scene<'_>) {
@@ -198,14 +205,6 @@ fn model(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
 
 fn folders(ui: &mut Ui, scene: &mut Scene<'_>, is_roomy: bool) {
     let Some(session) = scene.state.current().cloned() else { return };
-    let add = scene.lang.text("top-add-folder");
-    if is_roomy {
-        if ui.add(Chip::new(add).icon(Icon::Plus)).clicked() {
-            scene.push(Intent::PickPath(PathPurpose::SessionFolder));
-        }
-    } else if ui.add(IconButton::new(Icon::FolderPlus, add)).clicked() {
-        scene.push(Intent::PickPath(PathPurpose::SessionFolder));
-    }
     let shared = if is_roomy { session.folders.len() > 2 } else { session.folders.len() > 1 };
     if shared {
         let words = scene.lang.format("top-folders", &[("count", Arg::from(session.folders.len()))]);
@@ -220,10 +219,18 @@ fn folders(ui: &mut Ui, scene: &mut Scene<'_>, is_roomy: bool) {
         if let Some(intent) = chosen.and_then(|shown| shown.inner) {
             scene.push(intent);
         }
-        return;
+    } else {
+        for folder in &session.folders {
+            folder_chip(ui, scene, folder, is_roomy);
+        }
     }
-    for folder in session.folders.iter().rev() {
-        folder_chip(ui, scene, folder, is_roomy);
+    let add = scene.lang.text("top-add-folder");
+    if is_roomy {
+        if ui.add(Chip::new(add).icon(Icon::Plus)).clicked() {
+            scene.push(Intent::PickPath(PathPurpose::SessionFolder));
+        }
+    } else if ui.add(IconButton::new(Icon::FolderPlus, add)).clicked() {
+        scene.push(Intent::PickPath(PathPurpose::SessionFolder));
     }
 }
 

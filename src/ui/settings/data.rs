@@ -16,8 +16,8 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>) {
     let folder = scene.state.data_dir.display().to_string();
     group(ui, scene, |ui, scene| {
         let clicked = row(ui, scene.theme, lang.text("settings-data-folder"), &folder, |ui| {
-            let open = ui.add(Button::secondary(lang.text("settings-open-folder")).icon(Icon::ExternalLink)).clicked();
             let copy = ui.add(Button::ghost(lang.text("settings-copy-path"))).clicked();
+            let open = ui.add(Button::secondary(lang.text("settings-open-folder")).icon(Icon::ExternalLink)).clicked();
             (open, copy)
         });
         if clicked.0 {

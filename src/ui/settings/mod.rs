@@ -12,7 +12,7 @@ use crate::app::{Intent, SettingsPage};
 use super::icon::Icon;
 use super::scene::{Scene, ViewState};
 use super::theme::{Theme, Type, radius, space};
-use super::widget::{Button, ListRow, Switch, TextField, dot};
+use super::widget::{Button, ListRow, Switch, TextField, at_right_of, dot, follow_focus};
 
 mod about;
 mod data;
@@ -75,6 +75,7 @@ pub fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
                 ui.spacing_mut().item_spacing = vec2(space::S, 0.0);
                 draw_page(ui, scene, view, page);
             });
+            follow_focus(ui);
         });
     });
 }
@@ -122,7 +123,7 @@ fn group(ui: &mut Ui, scene: &mut Scene<'_>, rows: impl FnOnce(&mut Ui, &mut Sce
     });
 }
 
-/// One row: a name, a line of help, and the control at the right.
+/// One row: a name, a line of help, and the controls at the right, which are drawn as they are read.
 fn row<R>(ui: &mut Ui, theme: &Theme, name: &str, help: &str, control: impl FnOnce(&mut Ui) -> R) -> R {
     draw_row(ui, theme, None, name, help, control)
 }
@@ -165,14 +166,13 @@ fn draw_row<R>(
     let height = (known + 2.0 * padding.y).max(56.0);
     let place = Rect::from_min_size(top + vec2(padding.x, 0.0), vec2(width - 2.0 * padding.x, height));
     // The control first: the words take the room that it leaves.
-    let mut right = ui.new_child(UiBuilder::new().max_rect(place).layout(Layout::right_to_left(Align::Center)));
-    let result = control(&mut right);
+    let (result, right) = at_right_of(ui, ("row", name), place, control);
     let mut left = top.x + padding.x;
     if let Some(color) = mark {
         dot(ui, pos2(left + 4.0, top.y + height / 2.0), color);
         left += 20.0;
     }
-    let room = (right.min_rect().left() - left - space::L).max(120.0);
+    let room = (right.left() - left - space::L).max(120.0);
     let words_rect = Rect::from_min_size(pos2(left, top.y + (height - known) / 2.0), vec2(room, 200.0));
     let mut words = ui.new_child(UiBuilder::new().max_rect(words_rect).layout(Layout::top_down(Align::Min)));
     words.spacing_mut().item_spacing.y = 1.0;

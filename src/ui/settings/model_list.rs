@@ -76,7 +76,8 @@ fn head(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ModelListView) {
     let shown = provider_name(scene, &view.provider).to_owned();
     let name = lang.text("settings-models-of");
     let (chosen, refreshes) = row(ui, scene.theme, name, "", |ui| {
-        let refreshes = ui.add(IconButton::new(Icon::RefreshCw, lang.text("picker-refresh"))).clicked();
+        let search = TextField::new(&mut view.query, lang.text("picker-search")).icon(Icon::Search).width(180.0);
+        ui.add(search.hint(lang.text("picker-search")));
         let (_, chosen) = Select::new(&shown, name).width(200.0).show(ui, |ui| {
             let mut chosen = None;
             for id in scene.state.models.providers.keys().filter(|id| id.as_str() != GUIDE) {
@@ -86,8 +87,7 @@ fn head(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ModelListView) {
             }
             chosen
         });
-        let search = TextField::new(&mut view.query, lang.text("picker-search")).icon(Icon::Search).width(180.0);
-        ui.add(search.hint(lang.text("picker-search")));
+        let refreshes = ui.add(IconButton::new(Icon::RefreshCw, lang.text("picker-refresh"))).clicked();
         (chosen.flatten(), refreshes)
     });
     if refreshes {
@@ -113,21 +113,20 @@ fn one(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ModelListView, model: &Mod
     };
     let has_price = view.provider != OLLAMA;
     let edits = row(ui, scene.theme, &model.id, &help, |ui| {
-        let name = lang.format("settings-price-edit", &[("model", Arg::from(model.id.as_str()))]);
-        let edits = has_price && ui.add(IconButton::new(Icon::Pencil, &name).small()).clicked();
+        if model.supports_tool_calling == Support::No {
+            ui.add(Badge::new(lang.text("settings-no-tools"), Tone::Warn));
+        }
         for (support, key) in [
-            (model.supports_images, "picker-images"),
-            (model.supports_thinking, "picker-thinking"),
             (model.supports_tool_calling, "picker-tools"),
+            (model.supports_thinking, "picker-thinking"),
+            (model.supports_images, "picker-images"),
         ] {
             if support == Support::Yes {
                 ui.add(Badge::new(lang.text(key), Tone::Neutral));
             }
         }
-        if model.supports_tool_calling == Support::No {
-            ui.add(Badge::new(lang.text("settings-no-tools"), Tone::Warn));
-        }
-        edits
+        let name = lang.format("settings-price-edit", &[("model", Arg::from(model.id.as_str()))]);
+        has_price && ui.add(IconButton::new(Icon::Pencil, &name).small()).clicked()
     });
     if edits {
         let is_open = view.price.as_ref().is_some_and(|open| open.model == key);
@@ -173,16 +172,16 @@ fn price_form(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ModelListView) {
     });
     let (saves, resets) =
         row(ui, scene.theme, lang.text("settings-price-own"), lang.text("settings-price-help"), |ui| {
-            let saves = ui.add(Button::secondary(lang.text("settings-price-save")).disabled(price.is_none())).clicked();
-            let resets = ui.add(Button::ghost(lang.text("settings-price-reset"))).clicked();
             for (text, key) in [
-                (&mut open.currency, "settings-price-currency"),
-                (&mut open.output, "settings-price-output"),
                 (&mut open.input, "settings-price-input"),
+                (&mut open.output, "settings-price-output"),
+                (&mut open.currency, "settings-price-currency"),
             ] {
                 let name = lang.text(key);
                 ui.add(TextField::new(text, name).hint(name).width(84.0)).on_hover_text(name);
             }
+            let resets = ui.add(Button::ghost(lang.text("settings-price-reset"))).clicked();
+            let saves = ui.add(Button::secondary(lang.text("settings-price-save")).disabled(price.is_none())).clicked();
             (saves, resets)
         });
     let model = open.model.clone();
@@ -207,12 +206,12 @@ fn pulls(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ModelListView) {
     }
     let (name, help) = (lang.text("settings-pull"), lang.text("settings-pull-help"));
     let starts = row(ui, scene.theme, name, help, |ui| {
-        let is_empty = view.pull.trim().is_empty();
-        let clicked =
-            ui.add(Button::secondary(lang.text("settings-pull-start")).icon(Icon::Download).disabled(is_empty));
         let field = TextField::new(&mut view.pull, lang.text("settings-pull-field"));
         let field = ui.add(field.hint("qwen3:8b").mono().width(200.0));
         let by_enter = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let is_empty = view.pull.trim().is_empty();
+        let clicked =
+            ui.add(Button::secondary(lang.text("settings-pull-start")).icon(Icon::Download).disabled(is_empty));
         (clicked.clicked() || by_enter) && !is_empty
     });
     if starts {
@@ -234,8 +233,6 @@ fn pull_row(ui: &mut Ui, scene: &mut Scene<'_>, provider: &str, model: &str, pul
         None => lang.text("settings-pull-starting").to_owned(),
     };
     let cancels = row(ui, theme, model, &help, |ui| {
-        let name = lang.format("settings-pull-cancel", &[("model", Arg::from(model))]);
-        let clicked = ui.add(IconButton::new(Icon::X, &name)).clicked();
         if pull.error.is_none() {
             let (rect, response) = ui.allocate_exact_size(vec2(160.0, 6.0), egui::Sense::hover());
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ProgressIndicator, true, help.as_str()));
@@ -244,7 +241,8 @@ fn pull_row(ui: &mut Ui, scene: &mut Scene<'_>, provider: &str, model: &str, pul
             let done = egui::Rect::from_min_size(rect.min, vec2(rect.width() * part.clamp(0.0, 1.0), rect.height()));
             ui.painter().rect_filled(done, corner, theme.colors.accent);
         }
-        clicked
+        let name = lang.format("settings-pull-cancel", &[("model", Arg::from(model))]);
+        ui.add(IconButton::new(Icon::X, &name)).clicked()
     });
     if cancels {
         scene.push(Intent::CancelPull { provider: provider.to_owned(), model: model.to_owned() });

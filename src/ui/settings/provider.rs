@@ -80,9 +80,10 @@ pub(super) fn ollama(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView
     let theme = scene.theme;
     let mut tests = false;
     let (response, typed) = dotted_row(ui, theme, color, lang.text("provider-ollama"), &words, |ui| {
-        tests = ui.add(Button::secondary(lang.text("settings-test")).busy(is_busy)).clicked();
         let name = lang.text("settings-ollama-url");
-        field(ui, view, "models.ollama_url", name, &stored, |field| field.mono().width(260.0))
+        let typed = field(ui, view, "models.ollama_url", name, &stored, |field| field.mono().width(260.0));
+        tests = ui.add(Button::secondary(lang.text("settings-test")).busy(is_busy)).clicked();
+        typed
     });
     let is_changed = typed.trim() != stored && !typed.trim().is_empty();
     if is_changed && (response.lost_focus() || tests) {
@@ -130,11 +131,11 @@ fn one(ui: &mut Ui, scene: &mut Scene<'_>, record: &ProviderRecord, is_open: boo
     let help = format!("{url} · {words}");
     let title = state.provider_title(&record.id);
     let (edit, test) = dotted_row(ui, scene.theme, color, title, &help, |ui| {
+        let name = format!("{}, {title}", lang.text("settings-test"));
+        let test = ui.add(Button::secondary(lang.text("settings-test")).name(&name).busy(is_busy)).clicked();
         let text = lang.text(if is_open { "settings-provider-close" } else { "settings-provider-edit" });
         let name = format!("{text}, {title}");
-        let edit = ui.add(Button::secondary(text).name(&name)).clicked();
-        let name = format!("{}, {title}", lang.text("settings-test"));
-        (edit, ui.add(Button::secondary(lang.text("settings-test")).name(&name).busy(is_busy)).clicked())
+        (ui.add(Button::secondary(text).name(&name)).clicked(), test)
     });
     if edit {
         scene.push(Intent::OpenProvider((!is_open).then(|| record.id.clone())));
@@ -342,9 +343,9 @@ fn key(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ProviderView, record: &Pro
     };
     let can_remove = record.key.origin().is_some();
     let (saves, removes) = row(ui, scene.theme, lang.text("settings-key"), &help, |ui| {
-        let saves = ui.add(Button::secondary(lang.text("settings-key-save")).disabled(view.key.is_empty())).clicked();
-        let removes = can_remove && ui.add(Button::ghost(lang.text("settings-key-remove"))).clicked();
         let by_enter = key_input(ui, scene, &mut view.key);
+        let removes = can_remove && ui.add(Button::ghost(lang.text("settings-key-remove"))).clicked();
+        let saves = ui.add(Button::secondary(lang.text("settings-key-save")).disabled(view.key.is_empty())).clicked();
         (saves || by_enter, removes)
     });
     if saves && let Some(key) = view.key.take(ui) {
@@ -446,8 +447,8 @@ fn form(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ProviderView, preset: &Pr
     let has_address = !preset.default_url.is_empty() || !view.url.trim().is_empty();
     let is_ready = has_address && !view.name.trim().is_empty();
     let (adds, cancels) = row(ui, scene.theme, "", "", |ui| {
-        let adds = ui.add(Button::primary(lang.text("settings-provider-save")).disabled(!is_ready)).clicked();
-        (adds, ui.add(Button::ghost(lang.text("settings-provider-cancel"))).clicked())
+        let cancels = ui.add(Button::ghost(lang.text("settings-provider-cancel"))).clicked();
+        (ui.add(Button::primary(lang.text("settings-provider-save")).disabled(!is_ready)).clicked(), cancels)
     });
     if cancels {
         view.begin(ui, "", |_| {});

@@ -4,15 +4,13 @@
 use std::fmt;
 
 use egui::{Color32, Id, Key, TextEdit, Ui};
-use jiff::Timestamp;
-use jiff::tz::{Offset, TimeZone};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::app::link::{LinkForm, state_key};
 use crate::app::rows::{bytes, short_path};
 use crate::app::thread::host;
 use crate::app::{Intent, PathPurpose};
-use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkState, LinkView, UnixMs};
+use crate::ir::{KeyPlace, LinkCall, LinkCallState, LinkState, LinkView};
 use crate::lang::Arg;
 use crate::policy::{escape, escape_name};
 use crate::secret::SecretKey;
@@ -106,20 +104,20 @@ fn server(ui: &mut Ui, scene: &mut Scene<'_>, link: &LinkView) {
                 intent = Some(wanted);
             }
         };
-        let is_edited = scene.state.links.form.as_ref().is_some_and(|form| form.url.as_ref() == Some(&url));
-        if is_edited {
-            button("settings-provider-close", Intent::CloseLinkForm);
-        } else {
-            button("settings-provider-edit", Intent::BeginLink(Some(url.clone())));
-        }
-        button("settings-server-calls", Intent::ToggleLinkCalls(url.clone()));
-        let pause = if is_paused { "settings-server-resume" } else { "settings-server-pause" };
-        button(pause, Intent::PauseLink { url: url.clone(), is_paused: !is_paused });
         match link.state {
             LinkState::Waiting { .. } | LinkState::Replaced | LinkState::Stopped { .. } => {
                 button("settings-server-retry", Intent::RetryLink(url.clone()));
             }
             LinkState::Paused | LinkState::Connecting | LinkState::Connected => {}
+        }
+        let pause = if is_paused { "settings-server-resume" } else { "settings-server-pause" };
+        button(pause, Intent::PauseLink { url: url.clone(), is_paused: !is_paused });
+        button("settings-server-calls", Intent::ToggleLinkCalls(url.clone()));
+        let is_edited = scene.state.links.form.as_ref().is_some_and(|form| form.url.as_ref() == Some(&url));
+        if is_edited {
+            button("settings-provider-close", Intent::CloseLinkForm);
+        } else {
+            button("settings-provider-edit", Intent::BeginLink(Some(url.clone())));
         }
     });
     if let Some(intent) = intent {
@@ -132,7 +130,7 @@ fn server_help(scene: &Scene<'_>, link: &LinkView) -> String {
     let lang = scene.lang;
     let state = match &link.state {
         LinkState::Waiting { until, .. } => {
-            lang.format("link-waiting-until", &[("time", Arg::from(moment(scene, *until, "%H:%M:%S")))])
+            lang.format("link-waiting-until", &[("time", Arg::from(scene.moment(*until, "%H:%M:%S")))])
         }
         LinkState::Paused
         | LinkState::Connecting
@@ -216,10 +214,10 @@ fn finish(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ServerView, form: &Link
     let has_token = form.url.is_some() || !view.token.trim().is_empty();
     let is_ready = !url.is_empty() && has_token && !form.workspace.is_empty();
     let (saves, cancels, removes) = row(ui, scene.theme, "", "", |ui| {
-        let saves = ui.add(Button::primary(lang.text("settings-server-save")).disabled(!is_ready)).clicked();
-        let cancels = ui.add(Button::ghost(lang.text("settings-provider-cancel"))).clicked();
         let removes = form.url.is_some()
             && ui.add(Button::danger(lang.text("settings-server-remove")).icon(Icon::Trash)).clicked();
+        let cancels = ui.add(Button::ghost(lang.text("settings-provider-cancel"))).clicked();
+        let saves = ui.add(Button::primary(lang.text("settings-server-save")).disabled(!is_ready)).clicked();
         (saves, cancels, removes)
     });
     if removes {
@@ -235,14 +233,6 @@ fn finish(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut ServerView, form: &Link
     }
 }
 
-/// A moment by the local clock.
-fn moment(scene: &Scene<'_>, at: UnixMs, format: &str) -> String {
-    let seconds = i32::try_from(scene.state.utc_offset_ms / 1000).unwrap_or(0);
-    let zone = Offset::from_seconds(seconds).map_or(TimeZone::UTC, TimeZone::fixed);
-    let written = |time: Timestamp| time.to_zoned_datetime(zone).strftime(format).to_string();
-    Timestamp::from_millisecond(at.0).map(written).unwrap_or_default()
-}
-
 /// A server's calls, newest first.
 fn list(ui: &mut Ui, scene: &mut Scene<'_>, calls: &[LinkCall]) {
     let lang = scene.lang;
@@ -251,7 +241,7 @@ fn list(ui: &mut Ui, scene: &mut Scene<'_>, calls: &[LinkCall]) {
     }
     for call in calls {
         let name = format!("{}  {}", escape(&call.tool, false), escape_name(&call.path, false));
-        let mut words = vec![moment(scene, call.at, "%m-%d %H:%M:%S"), lang.text(call.state.text_key()).to_owned()];
+        let mut words = vec![scene.moment(call.at, "%m-%d %H:%M:%S"), lang.text(call.state.text_key()).to_owned()];
         words.extend(call.code.as_ref().map(|code| escape(code, false).into_owned()));
         if call.sent_bytes > 0 {
             words.push(lang.format("settings-server-sent", &[("size", Arg::from(bytes(call.sent_bytes)))]));

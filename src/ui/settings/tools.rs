@@ -96,15 +96,14 @@ pub(super) fn show(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView) 
         for tool in TOOLS {
             let mut is_on = !scene.state.settings.tools.disabled.iter().any(|name| name == tool.name);
             let changed = row(ui, scene.theme, tool.name, lang.text(tool.key), |ui| {
-                let changed = ui.add(Switch::new(&mut is_on, tool.name).disabled(!is_enabled)).changed();
-                ui.add_space(space::XS);
                 let tone = match tool.risk {
                     RiskLevel::Safe | RiskLevel::Low => Tone::Neutral,
                     RiskLevel::Medium => Tone::Warn,
                     RiskLevel::High | RiskLevel::Critical => Tone::Bad,
                 };
                 ui.add(Badge::new(lang.text(tool.risk.text_key()), tone));
-                changed
+                ui.add_space(space::XS);
+                ui.add(Switch::new(&mut is_on, tool.name).disabled(!is_enabled)).changed()
             });
             if changed {
                 let value = scene.state.disabled_tools_with(tool.name, is_on);
@@ -136,6 +135,7 @@ fn limit_row(ui: &mut Ui, scene: &mut Scene<'_>, view: &mut SettingsView, limit:
             rows: scene.rows,
             home: scene.home,
             now: scene.now,
+            top: scene.top,
             outbox: &mut typed,
         };
         number_row(ui, &mut inner, view, limit.setting, lang.text(limit.name), &help, value, 1..=limit.most);

@@ -1,9 +1,11 @@
 //! The controls: every one knows rest, hover, pressed, focused, disabled and busy, has a name for screen readers, and
 //! works by keyboard. They know the theme and nothing of what they control.
 
+mod at_right;
 mod badge;
 mod button;
 mod chip;
+mod follow_focus;
 mod icon_button;
 mod link;
 mod list_row;
@@ -19,9 +21,11 @@ use egui::{Color32, CornerRadius, Galley, Rect, Response, StrokeKind, TextWrapMo
 
 use super::theme::{Theme, Type, size};
 
+pub use at_right::{at_right, at_right_of};
 pub use badge::{Badge, Tone, dot};
 pub use button::{Button, ButtonKind};
 pub use chip::Chip;
+pub use follow_focus::follow_focus;
 pub use icon_button::IconButton;
 pub use link::Link;
 pub use list_row::{ListRow, RowMark};

@@ -1,15 +1,16 @@
 //! The answers: what the buttons, the keys and the field of a refusal mean. Plain Enter and Space never approve.
 
-use egui::{Align, Event, Frame, Id, Key, Label, Layout, Margin, Modifiers, Response, Ui, vec2};
+use egui::{Event, Frame, Id, Key, Label, Margin, Modifiers, Response, Ui, vec2};
 
-use crate::app::{Closing, Intent};
+use crate::app::Intent;
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
+use crate::ui::dialog::{Dialog, offer_focus};
 use crate::ui::icon::Icon;
 use crate::ui::modal;
 use crate::ui::scene::{Scene, take_fresh_key};
 use crate::ui::theme::{Type, size, space};
-use crate::ui::widget::{Button, IconButton, TextField, menu};
+use crate::ui::widget::{Button, IconButton, TextField, at_right, menu};
 
 use super::{ConfirmView, rule};
 
@@ -26,7 +27,11 @@ pub(super) struct Pressed {
 
 impl Pressed {
     /// Taken before anything with the keyboard sees them: a focused button would take Enter for a click.
-    pub(super) fn take(ui: &Ui, is_composing: bool) -> Self {
+    pub(super) fn take(ui: &Ui, is_composing: bool, leads: bool) -> Self {
+        // What covers it has the keys.
+        if !leads {
+            return Self { ctrl_enter: false, is_composing };
+        }
         // A key that is held down clicks no button again either.
         ui.input_mut(|input| {
             input.events.retain(|event| {
@@ -94,7 +99,7 @@ fn reason_field(
         let name = scene.lang.text("confirm-reason-field");
         let hint = scene.lang.text("confirm-reason-hint");
         let field = ui.add(TextField::new(reason, name).hint(hint).width(width.max(120.0)).id(id));
-        if std::mem::take(&mut confirm.wants_focus) {
+        if scene.leads(Dialog::Confirm) && std::mem::take(&mut confirm.wants_focus) {
             field.request_focus();
         }
         sends |= ui.add(Button::secondary(send_text)).clicked();
@@ -166,8 +171,11 @@ fn no(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, request: &Confi
     let lang = scene.lang;
     let mut chosen = None;
     let deny = ui.add(Button::secondary(lang.text("confirm-deny")).shortcut("Esc"));
-    if confirm.reason.is_none() && (std::mem::take(&mut confirm.wants_focus) || ui.memory(|m| m.focused().is_none())) {
-        deny.request_focus();
+    if confirm.reason.is_none() && scene.leads(Dialog::Confirm) {
+        if std::mem::take(&mut confirm.wants_focus) {
+            deny.request_focus();
+        }
+        offer_focus(ui, scene.top, Dialog::Confirm, &deny);
     }
     if deny.clicked() {
         chosen = Some(Intent::Deny { confirm: request.id.clone(), reason: String::new() });
@@ -198,12 +206,7 @@ fn yes(
 ) -> Option<Intent> {
     let lang = scene.lang;
     let mut chosen = None;
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        let button = Button::primary(lang.text("confirm-allow-once")).shortcut("Ctrl ⏎").disabled(!can_allow);
-        let allow = ui.add(button);
-        if approves(ui, &allow) {
-            chosen = Some(allow_once(confirm, request));
-        }
+    at_right(ui, "yes", |ui| {
         // A rule never allows the network.
         if !request.rule_proposals.is_empty() && !confirm.allows_network {
             let button = Button::secondary(lang.text("confirm-allow-session")).trailing(Icon::ChevronDown);
@@ -212,6 +215,11 @@ fn yes(
             if let Some(intent) = opened.and_then(|opened| opened.inner) {
                 chosen = Some(intent);
             }
+        }
+        let button = Button::primary(lang.text("confirm-allow-once")).shortcut("Ctrl ⏎").disabled(!can_allow);
+        let allow = ui.add(button);
+        if approves(ui, &allow) {
+            chosen = Some(allow_once(confirm, request));
         }
     });
     chosen
@@ -237,7 +245,7 @@ fn keys(
     (pressed, can_allow): (Pressed, bool),
 ) -> Option<Intent> {
     // What covers it has the keys.
-    if egui::Popup::is_any_open(ui.ctx()) || scene.state.closing == Closing::Asked {
+    if egui::Popup::is_any_open(ui.ctx()) || !scene.leads(Dialog::Confirm) {
         return None;
     }
     if take_fresh_key(ui, Modifiers::NONE, Key::Escape) {

@@ -7,10 +7,11 @@ use crate::app::preview::PreviewRows;
 use crate::ir::{ChangeNote, Preview};
 use crate::lang::Arg;
 use crate::port::ConfirmRequest;
+use crate::ui::dialog::Dialog;
 use crate::ui::icon::Icon;
 use crate::ui::modal::preview::{self, Surface};
 use crate::ui::safe_text::safe;
-use crate::ui::scene::{Scene, take_key};
+use crate::ui::scene::Scene;
 use crate::ui::theme::{Type, size, space};
 use crate::ui::widget::{Button, IconButton, Shortcut};
 
@@ -129,11 +130,11 @@ fn navigation(ui: &mut Ui, scene: &Scene<'_>, rows: &PreviewRows, at: &mut Place
         ui.set_height(size::CHIP);
         if changes > 0 {
             let before = IconButton::new(Icon::ChevronLeft, scene.lang.text("confirm-previous-change")).small();
-            if ui.add(before).clicked() || take_key(ui, Modifiers::SHIFT, Key::F7) {
+            if ui.add(before).clicked() || scene.take_key(ui, Dialog::Confirm, Modifiers::SHIFT, Key::F7) {
                 step = -1;
             }
             let next = IconButton::new(Icon::ChevronRight, scene.lang.text("confirm-next-change")).small();
-            if ui.add(next).clicked() || take_key(ui, Modifiers::NONE, Key::F7) {
+            if ui.add(next).clicked() || scene.take_key(ui, Dialog::Confirm, Modifiers::NONE, Key::F7) {
                 step = 1;
             }
             let place = at.change.map_or(0, |change| change + 1);
@@ -205,7 +206,8 @@ pub(super) fn words(ui: &mut Ui, scene: &Scene<'_>, confirm: &ConfirmView, reque
     let theme = scene.theme;
     let colors = theme.colors;
     ui.add_space(space::XS);
-    let quote = scene.lang.format("confirm-model-says", &[("words", Arg::from(said))]);
+    let key = if request.is_of_guide() { "confirm-guide-says" } else { "confirm-model-says" };
+    let quote = scene.lang.format(key, &[("words", Arg::from(said))]);
     let drawn = Frame::NONE.inner_margin(Margin { left: 13, right: 0, top: 2, bottom: 2 }).show(ui, |ui| {
         egui::ScrollArea::vertical().id_salt("words").max_height(MOST_WORDS_HEIGHT).auto_shrink([false, true]).show(
             ui,

@@ -83,7 +83,8 @@ fn asker(scene: &Scene<'_>, request: &ConfirmRequest) -> String {
         return lang.text("confirm-by-command-line").to_owned();
     }
     let title = if request.session_title.is_empty() { lang.text("sidebar-untitled") } else { &request.session_title };
-    let model = Arg::Text(one_line(&request.model, LONGEST_NAME));
+    let model = if request.is_of_guide() { lang.text("provider-guide") } else { &request.model };
+    let model = Arg::Text(one_line(model, LONGEST_NAME));
     lang.format("confirm-by", &[("model", model), ("title", Arg::Text(one_line(title, LONGEST_NAME)))])
 }
 
@@ -139,7 +140,8 @@ pub(super) fn badges(ui: &mut Ui, scene: &Scene<'_>, request: &ConfirmRequest) {
             if is_write && !request.exists {
                 ui.add(Badge::new(lang.text("confirm-new"), Tone::Neutral));
             }
-            if request.exists {
+            // A command's folder is there or it could not run.
+            if request.exists && request.access != Access::Execute {
                 match request.unchanged_since_read {
                     Some(true) => ui.add(Badge::new(lang.text("confirm-unchanged"), Tone::Neutral)),
                     Some(false) => ui.add(Badge::new(lang.text("confirm-changed"), Tone::Bad)),

@@ -1,6 +1,6 @@
 //! The title as a question, the place in the queue and the switch to the full window.
 
-use egui::{Align, Frame, Layout, Margin, Ui, vec2};
+use egui::{Frame, Margin, Ui, vec2};
 
 use crate::app::Intent;
 use crate::ir::Access;
@@ -10,7 +10,7 @@ use crate::ui::icon::Icon;
 use crate::ui::scene::Scene;
 use crate::ui::sentence;
 use crate::ui::theme::{Type, size};
-use crate::ui::widget::{IconButton, line_of_text};
+use crate::ui::widget::{IconButton, at_right, line_of_text};
 
 use super::ConfirmView;
 
@@ -43,26 +43,25 @@ fn line(
         let (rect, response) = ui.allocate_exact_size(galley.size(), egui::Sense::hover());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Heading, true, title));
         ui.painter().galley(rect.min, galley, colors.text);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let (icon, key) =
-                if confirm.is_wide { (Icon::Minus, "confirm-narrow") } else { (Icon::Maximize, "confirm-wide") };
-            if ui.add(IconButton::new(icon, scene.lang.text(key)).small()).clicked() {
-                confirm.is_wide = !confirm.is_wide;
-            }
+        at_right(ui, "head", |ui| {
             let (place, count) = scene.state.confirms.place();
             if count > 1 {
+                let before = IconButton::new(Icon::ChevronLeft, scene.lang.text("confirm-previous")).small();
+                if ui.add(before.disabled(place == 1)).clicked() {
+                    scene.push(Intent::ShowNeighbourConfirm(-1));
+                }
+                let words =
+                    scene.lang.format("confirm-place", &[("place", Arg::from(place)), ("count", Arg::from(count))]);
+                ui.label(scene.theme.rich(words, Type::Meta, colors.dim));
                 let next = IconButton::new(Icon::ChevronRight, scene.lang.text("confirm-next")).small();
                 if ui.add(next.disabled(place == count)).clicked() {
                     scene.push(Intent::ShowNeighbourConfirm(1));
                 }
             }
-            let words = scene.lang.format("confirm-place", &[("place", Arg::from(place)), ("count", Arg::from(count))]);
-            if count > 1 {
-                ui.label(scene.theme.rich(words, Type::Meta, colors.dim));
-                let before = IconButton::new(Icon::ChevronLeft, scene.lang.text("confirm-previous")).small();
-                if ui.add(before.disabled(place == 1)).clicked() {
-                    scene.push(Intent::ShowNeighbourConfirm(-1));
-                }
+            let (icon, key) =
+                if confirm.is_wide { (Icon::Minus, "confirm-narrow") } else { (Icon::Maximize, "confirm-wide") };
+            if ui.add(IconButton::new(icon, scene.lang.text(key)).small()).clicked() {
+                confirm.is_wide = !confirm.is_wide;
             }
         });
     });

@@ -13,6 +13,7 @@ mod view;
 use egui::{Frame, Margin, Ui};
 
 use crate::app::Intent;
+use crate::ui::dialog::Dialog;
 use crate::ui::panel::composer::has_ime_event;
 use crate::ui::scene::{Scene, ViewState};
 use crate::ui::sentence;
@@ -35,8 +36,8 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
     let width = if view.confirm.is_wide { room.x - 32.0 } else { WIDTH };
     let theme = scene.theme;
     let confirm = &mut view.confirm;
-    let pressed = Pressed::take(ui, is_composing);
-    let outcome = super::show(ui, theme, "confirm", width, |ui| {
+    let pressed = Pressed::take(ui, is_composing, scene.leads(Dialog::Confirm));
+    let outcome = super::show(ui, theme, Dialog::Confirm, width, |ui| {
         let name = scene.lang.text(sentence::title_key(request));
         ui.ctx().accesskit_node_builder(ui.unique_id(), |node| {
             node.set_role(egui::accesskit::Role::AlertDialog);
@@ -45,7 +46,7 @@ pub fn show(ui: &Ui, scene: &mut Scene<'_>, view: &mut ViewState) {
         let top = ui.cursor().min;
         head::head(ui, scene, confirm, request);
         let key = (request.id.as_str(), request.asked_at.0, &request.plan_hash);
-        let has_start = super::body(ui, "confirm", key, |ui, room| {
+        let has_start = super::body(ui, Dialog::Confirm, key, |ui, room| {
             let margin = Margin { left: 20, right: 20, top: 0, bottom: 12 };
             let top = ui.cursor().top();
             let mut drawn = Drawn::default();
