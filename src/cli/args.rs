@@ -485,10 +485,15 @@ pub enum UndoTask {
     #[command(
         after_help = "Examples:\n  nod undo apply undo_0198c2\n  nod undo apply undo_0198c2 --if-changed save-beside\n  nod undo apply undo_0198c2 --call\n\n\
                             Where the file is no longer what was left there, nothing is done unless --if-changed says \
-                            so; what put-back replaces is kept and can be brought back. Exits 3 then."
+                            so; what put-back replaces is kept and can be brought back. Exits 3 then, and where a \
+                            yes is missing: what git, a shell, a build, an editor or an agent executes or obeys is \
+                            changed only after a yes at the terminal, or with --yes."
     )]
     Apply(UndoArgs),
     /// Do one change again that was taken back
+    #[command(after_help = "Examples:\n  nod undo redo undo_0198c2\n  nod undo redo undo_0198c2 --yes\n\n\
+                            As with apply, what something executes or obeys is changed only after a yes at the terminal, \
+                            or with --yes; exits 3 where that is missing.")]
     Redo(UndoArgs),
 }
 
@@ -503,6 +508,10 @@ pub struct UndoArgs {
     /// What to do if somebody changed the file since
     #[arg(long, value_enum, default_value = "keep")]
     pub if_changed: IfChanged,
+    /// Do it also where something executes or obeys what it changes; without this a terminal asks, and elsewhere nothing
+    /// is done
+    #[arg(long)]
+    pub yes: bool,
     /// Print JSON and nothing else
     #[arg(long)]
     pub json: bool,

@@ -135,9 +135,8 @@ fn apply(
         Event::UndoPlanned(plan) if plan.scope == scope && plan.direction == direction => Some((**plan).clone()),
         _ => None,
     })?;
-    if plan.changes_what_is_executed() {
-        let text = console.say("undo-executed-later", &[]);
-        console.problem(&text);
+    if plan.changes_what_is_executed() && !is_wanted_all_the_same(args, engine, console) {
+        return Ok(Exit::Denied);
     }
     let choice = match args.if_changed {
         IfChanged::Keep => UndoChoice::Keep,
@@ -170,6 +169,26 @@ fn apply(
         };
     }
     Ok(exit)
+}
+
+/// Says that something executes or obeys what this changes, and waits for a yes of its own: by a flag, or at the terminal.
+fn is_wanted_all_the_same(args: &UndoArgs, engine: &Handle, console: &mut Console) -> bool {
+    let text = console.say("undo-executed-later", &[]);
+    console.problem(&text);
+    if args.yes {
+        return true;
+    }
+    let question = console.say("cli-undo-ask", &[]);
+    let can_ask = console.can_ask();
+    console.forget_what_was_typed();
+    let answer = console.ask(&question, |_| engine.ended_by().is_none());
+    let is_wanted = answer.is_some_and(|word| matches!(word.to_lowercase().as_str(), "y" | "yes" | "是" | "允许"));
+    if !is_wanted {
+        let key = if can_ask { "cli-undo-declined" } else { "cli-undo-needs-yes" };
+        let text = console.say(key, &[]);
+        console.problem(&text);
+    }
+    is_wanted
 }
 
 fn find<'list>(entries: &'list [UndoEntry], id: &str, console: &Console) -> Result<&'list UndoEntry, String> {

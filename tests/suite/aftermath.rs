@@ -125,9 +125,16 @@ fn killed_nod_looks_at_its_next_start() {
     let list = place.nod(&["undo", "list", "--json"]).output().unwrap();
     let list = String::from_utf8_lossy(&list.stdout).into_owned();
     assert!(list.contains(".bashrc") && list.contains("put-back"), "{list}");
-    // All of it at once, with a word of warning.
+    // All of it at once, with a word of warning, and only with a yes: where nobody can be asked, nothing is done.
     let first: serde_json::Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
-    let back = place.nod(&["undo", "apply", first["id"].as_str().unwrap(), "--call"]).output().unwrap();
+    let apply = ["undo", "apply", first["id"].as_str().unwrap(), "--call"];
+    for (lang, words) in [("en", "needs a yes"), ("zh-CN", "需要确认")] {
+        let stopped = place.nod(&[&["--lang", lang], &apply[..]].concat()).stdin(Stdio::null()).output().unwrap();
+        let told = String::from_utf8_lossy(&stopped.stderr).into_owned();
+        assert_eq!((stopped.status.code(), place.left()), (Some(3), Vec::<&str>::new()), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+    let back = place.nod(&[&apply[..], &["--yes"]].concat()).output().unwrap();
     assert!(back.status.success(), "{back:?}");
     assert_eq!(place.left(), [".bashrc", ".idea/run.xml"], "{back:?}");
     let told = String::from_utf8_lossy(&back.stderr).into_owned();
@@ -167,7 +174,7 @@ fn killed_within_an_undo_of_many_files_it_goes_on_where_it_was() {
         let list = place.nod(&["undo", "list", "--json"]).output().unwrap();
         let list = String::from_utf8_lossy(&list.stdout).into_owned();
         let first: serde_json::Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
-        let apply = ["undo", "apply", first["id"].as_str().unwrap(), "--call"];
+        let apply = ["undo", "apply", first["id"].as_str().unwrap(), "--call", "--yes"];
 
         let mut child = place.nod(&apply).spawn().unwrap();
         while there() < least && child.try_wait().unwrap().is_none() {
