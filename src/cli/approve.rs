@@ -16,6 +16,8 @@ use super::exec::send;
 const LONGEST_NAME: usize = 80;
 const LONGEST_TARGET: usize = 120;
 const LONGEST_FACT: usize = 4_200;
+/// Characters of a digest that are shown: enough to tell two versions apart by eye.
+const SHORT_DIGEST: usize = 16;
 
 /// Answers a question, or leaves it to the window when that is where the person is.
 pub(super) fn answer(
@@ -223,8 +225,8 @@ fn state_keys(request: &ConfirmRequest) -> impl Iterator<Item = &'static str> {
 
 fn reason_key(reason: &AskReason) -> Option<&'static str> {
     match reason {
-        // What confines a command is said beside it.
-        AskReason::Mode | AskReason::Deletion | AskReason::Command => None,
+        // What confines a command is said beside it, and a terminal makes no rules.
+        AskReason::Mode | AskReason::Deletion | AskReason::Command | AskReason::Unremembered => None,
         AskReason::Server => Some("confirm-reason-server"),
         AskReason::Outside => Some("cli-ask-outside"),
         AskReason::SuspiciousName { .. } => Some("confirm-reason-name"),
@@ -283,6 +285,13 @@ fn show_preview(request: &ConfirmRequest, console: &mut Console) {
             for (number, line) in command.command.split('\n').enumerate() {
                 console.text_problem(&format!("  {:>3} ", number + 1), line);
             }
+            for file in &command.started.files {
+                let path = ("path", named(&file.path));
+                match file.sha256.as_deref().and_then(|sha256| sha256.get(..SHORT_DIGEST)) {
+                    Some(hash) => fact("cli-ask-starts", &[path, ("hash", Arg::from(hash))], console),
+                    None => warn("cli-ask-starts-unknown", &[path], console),
+                }
+            }
             let seconds = i64::try_from(command.timeout_ms / 1000).unwrap_or(i64::MAX);
             fact("cli-ask-limit", &[("seconds", Arg::Number(seconds))], console);
             let environment: Vec<String> =
@@ -315,7 +324,7 @@ fn show_confinement(command: &CommandPreview, console: &mut Console) {
 mod tests {
     use super::*;
     use crate::cli::console::tests::console;
-    use crate::ir::{CallId, ConfirmId, Network, RiskLevel, SessionId, ToolCall, UnixMs};
+    use crate::ir::{CallId, ConfirmId, Network, RiskLevel, SessionId, Started, ToolCall, UnixMs};
     use crate::lang::Locale;
 
     const FORGED: &str =
@@ -355,6 +364,7 @@ mod tests {
                 gaps: Vec::new(),
                 network: Network::Denied,
                 unseen: 0,
+                started: Started::default(),
             }),
             content: None,
             model_words: words.into(),

@@ -46,7 +46,7 @@ pub use link::{
 pub use memory::{MemoryItem, MemorySource, MemoryType};
 pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{Cost, ModelInfo, Pricing, Support};
-pub use preview::{ChangeNote, CommandPreview, DiffLine, DiffTag, Preview, TreeEntry, Unshown};
+pub use preview::{ChangeNote, CommandPreview, DiffLine, DiffTag, Preview, Started, StartedFile, TreeEntry, Unshown};
 pub use provider::{KeyPlace, NoProxy, ProviderRecord, Proxy};
 pub use record::{
     AnswerMeta, AnswerPlace, CallRecord, CallStatus, Decider, Grounds, MessageRecord, MessageStatus, Verdict,

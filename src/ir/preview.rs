@@ -233,4 +233,28 @@ pub struct CommandPreview {
     /// something executes later is not kept.
     #[serde(default)]
     pub unseen: u64,
+    /// Which files it starts.
+    #[serde(default)]
+    pub started: Started,
+}
+
+/// What a command starts besides installed programs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Started {
+    /// The files of the allowed folders that are named as programs, by the command and by the scripts among them, and those
+    /// that its programs look for by themselves.
+    pub files: Vec<StartedFile>,
+    /// Whether that is all: nothing else is run but installed programs that run nothing in their turn.
+    pub is_complete: bool,
+}
+
+/// A file that a command starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedFile {
+    /// Absolute.
+    pub path: String,
+    /// SHA-256 of its content, hex; `None` where that is not known: it is missing, no file, too large or cannot be read.
+    pub sha256: Option<String>,
 }

@@ -3,18 +3,22 @@
 //!
 //! `source` reads a text into what `syntax` holds, or not at all; `walk` goes through every simple command in it, in whatever
 //! it is wrapped; `run` judges one and what it runs in its turn; `word` takes quotes off; `courtesy` is the list itself, by
-//! program. What a judgement may cost is bounded twice: `source` reads every character once, and the walk pays `effort` for
+//! program; `started` gathers on the same walk which files a line starts, by the lists in `program`. What a judgement may cost is bounded twice: `source` reads every character once, and the walk pays `effort` for
 //! all that it looks at.
 
 mod courtesy;
 mod effort;
 mod places;
+mod program;
 mod run;
 mod source;
+mod started;
 mod syntax;
 mod walk;
 mod word;
 mod wrapper;
+
+pub use started::{Language, NamedFile, StartedFiles};
 
 /// What the parser made of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +45,14 @@ pub fn judge_command(command: &str) -> CommandJudgement {
         walk::Outcome::Parsed => CommandJudgement::Parsed,
         walk::Outcome::Unparsed => CommandJudgement::Unparsed,
     }
+}
+
+/// What a text for a shell starts, as far as the text tells, when it begins in this folder; `None` where nobody knows in which.
+pub fn started_files(text: &str, folder: Option<&str>) -> StartedFiles {
+    let mut walk = walk::Walk::default();
+    walk.started = started::Started::in_folder(folder);
+    let _stage = walk.script(text);
+    walk.started_files()
 }
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ pub struct CallFacts {
     pub command: Option<CommandJudgement>,
     /// Whether an allow rule may cover the identical command (Settings; default no).
     pub remember_commands: bool,
+    /// Whether all that a command runs is installed or, by what its files hold, a part of the plan; of no meaning to others.
+    pub starts_only_known: bool,
     /// What only a look at what it would do has shown; nothing before that look.
     pub shown: Shown,
 }

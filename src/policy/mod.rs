@@ -27,7 +27,7 @@ mod secret;
 mod surroundings;
 
 pub use blocked::{FolderConcern, blocked_path, folder_concern};
-pub use command::{CommandJudgement, judge_command};
+pub use command::{CommandJudgement, Language, NamedFile, StartedFiles, judge_command, started_files};
 pub use decide::{Decision, decide};
 pub use display::{
     Deception, Segment, encode_host, escape, escape_address, escape_controls, escape_json, escape_name, find_deceptive,

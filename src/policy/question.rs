@@ -15,7 +15,7 @@ const MOST_NAMES: usize = 3;
 /// Characters of such a name.
 const LONGEST_NAME: usize = 120;
 
-/// Why a call is asked. All but `Mode` and `HardLink` are shown in red.
+/// Why a call is asked. All but `Mode`, `HardLink` and `Unremembered` are shown in red.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum AskReason {
@@ -51,6 +51,8 @@ pub enum AskReason {
     ChangedRule,
     /// It cannot be undone, and nobody would have been told.
     NotUndoable,
+    /// A command runs what may become something else, so that no rule remembers it although Settings would let one. A notice.
+    Unremembered,
     /// Parts of a command's folders cannot be looked at, so that nothing is kept from it there.
     UnseenPlaces {
         /// How many, at least.
@@ -136,9 +138,12 @@ pub(super) fn mode_asks(facts: &CallFacts) -> bool {
 
 /// What is shown with a question but never asks by itself.
 pub(super) fn notices(facts: &CallFacts) -> Vec<AskReason> {
+    let mut notices = Vec::new();
     if facts.targets.iter().any(|target| target.kind == TargetKind::File && target.links > 1) {
-        vec![AskReason::HardLink]
-    } else {
-        Vec::new()
+        notices.push(AskReason::HardLink);
     }
+    if facts.access == Access::Execute && facts.remember_commands && !facts.starts_only_known {
+        notices.push(AskReason::Unremembered);
+    }
+    notices
 }

@@ -76,7 +76,8 @@ pub enum RuleScope {
         /// The extension, without the dot.
         extension: String,
     },
-    /// The identical command: the same text, folder, allowed folders and confinement.
+    /// The identical command: the same text, folder, allowed folders and confinement, and the same content of the files
+    /// that it starts.
     IdenticalPlan {
         /// The tool.
         tool: String,
@@ -206,8 +207,13 @@ impl Remembered {
 fn may_be_remembered(facts: &CallFacts) -> Remembered {
     match must_ask(facts).as_slice() {
         [] => Remembered::Any,
-        // The identical command, if Settings say so; a command that was not taken apart has a second reason.
-        [AskReason::Command] if facts.remember_commands && facts.command == Some(CommandJudgement::Parsed) => {
+        // The identical command, if Settings say so and it runs nothing that may become something else; a command that was
+        // not taken apart has a second reason.
+        [AskReason::Command]
+            if facts.remember_commands
+                && facts.starts_only_known
+                && facts.command == Some(CommandJudgement::Parsed) =>
+        {
             Remembered::IdenticalOnly
         }
         _ => Remembered::Never,

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ir::{Access, Confinement, Failure, Network, Preview, Tier, ToolDef};
+use crate::ir::{Access, Confinement, Failure, Network, Preview, Started, Tier, ToolDef};
 use crate::policy::Surroundings;
 use crate::sandbox::Bubblewrap;
 use crate::workspace::{GuardReport, Purpose, Root, Taken, Target};
@@ -54,6 +54,11 @@ pub trait Tool: Send + Sync {
     /// # Errors
     /// What makes the call pointless already now (`EDIT_NOT_FOUND`, `NOT_A_FILE`, …): the person is not asked then.
     fn preview(&self, args: &Value, targets: &[Target], context: &PreviewContext) -> Result<Preview, Failure>;
+
+    /// Which files of the allowed folders it starts as programs: a yes is bound to what they hold. Reads them.
+    fn starts(&self, _args: &Value, _targets: &[Target], _roots: &[Root]) -> Started {
+        Started::default()
+    }
 
     /// The bytes that the file will hold, where that is known before it runs: the journal tells by them whether a file is
     /// still what was left there. A tool that writes a file without saying this cannot be undone.
@@ -95,6 +100,8 @@ pub struct PreviewContext {
     pub confinement: Confinement,
     /// The session's allowed folders, in which a command may write.
     pub roots: Vec<Root>,
+    /// What `Tool::starts` found.
+    pub started: Started,
 }
 
 /// What `run` gets beside its permit.
@@ -162,6 +169,8 @@ pub struct CommandWalls {
     pub bubblewrap: Option<Bubblewrap>,
     /// In how many places nobody can look, at most: so many were approved.
     pub unseen: u64,
+    /// Which files it starts, with what they held when it was approved.
+    pub started: Started,
 }
 
 /// Something to show while a call runs.

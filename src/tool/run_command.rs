@@ -3,6 +3,7 @@
 mod confine;
 #[cfg_attr(not(unix), path = "run_command/guarded_portable.rs")]
 mod guarded;
+mod started;
 
 use std::time::Duration;
 
@@ -15,10 +16,10 @@ use super::{
     CommandWalls, Limits, PathWanted, Permit, PreviewContext, PutBack, RunContext, RunError, Tool, ToolRequest,
 };
 use crate::ir::{
-    Access, Code, CommandPreview, Failure, Leak, Network, Preview, RiskLevel, Tier, ToolCategory, ToolDef,
+    Access, Code, CommandPreview, Failure, Leak, Network, Preview, RiskLevel, Started, Tier, ToolCategory, ToolDef,
 };
 use crate::sandbox::{self, CommandOutcome, CommandSpec, Confine, Ending, SandboxError, signal_name};
-use crate::workspace::{Guard, GuardReport, Purpose, RecordedRun, Revert, Reverted, Target, Watching};
+use crate::workspace::{Guard, GuardReport, Purpose, RecordedRun, Revert, Reverted, Root, Target, Watching};
 
 /// A command line.
 pub(super) struct RunCommand;
@@ -87,7 +88,14 @@ impl Tool for RunCommand {
             gaps: context.confinement.gaps.clone(),
             network: Network::Denied,
             unseen: confine::unseen(context.confinement.tier, &context.roots),
+            started: context.started.clone(),
         }))
+    }
+
+    fn starts(&self, args: &Value, targets: &[Target], roots: &[Root]) -> Started {
+        let line = arguments::<Arguments>(args).ok().map(|args| args.command);
+        let begins = line.as_deref().zip(working_folder(targets).ok());
+        begins.map(|(line, cwd)| started::started(line, cwd, roots)).unwrap_or_default()
     }
 
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
@@ -133,6 +141,15 @@ impl Tool for RunCommand {
             }
             (None, _) | (_, None) => None,
         };
+        // The last step before it starts: the look around the folders took a while.
+        if started::started(&spec.command, cwd, permit.roots()).files != context.walls.started.files {
+            if let Some(record) = record {
+                record.done();
+            }
+            let words = "A file that the command starts is not the one that was there when it was approved, so nothing \
+                         ran. Try again: then it is judged as it is now.";
+            return Err(Failure::new(Code::TargetChanged, words).into());
+        }
         let (ran, watched) = guarded::run(&spec, guard.as_mut(), record.as_ref(), context);
         let stopped_for = watched.stopped_for.clone();
         let unwatched = watched.unwatched;

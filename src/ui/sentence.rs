@@ -125,6 +125,7 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
         AskReason::OtherMount => Some((lang.text("confirm-reason-mount").to_owned(), true)),
         AskReason::ChangedRule => Some((lang.text("confirm-reason-rule").to_owned(), true)),
         AskReason::NotUndoable => Some((lang.text("confirm-reason-not-undoable").to_owned(), true)),
+        AskReason::Unremembered => Some((lang.text("confirm-reason-unremembered").to_owned(), false)),
         AskReason::UnparsedCommand => Some((lang.text("confirm-reason-unparsed").to_owned(), true)),
         AskReason::UnseenPlaces { count } => Some((
             lang.format("confirm-reason-unseen", &[("count", Arg::from(i64::try_from(*count).unwrap_or(i64::MAX)))]),

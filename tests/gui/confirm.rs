@@ -389,6 +389,7 @@ fn command_question(tier: Tier, gaps: &[Leak]) -> ConfirmRequest {
         gaps: gaps.to_vec(),
         network: Network::Denied,
         unseen: 0,
+        started: nod::ir::Started::default(),
     });
     request
 }

@@ -58,6 +58,7 @@ mod scenarios;
 mod screen_lock;
 mod search;
 mod shield;
+mod started;
 mod stop;
 mod store;
 mod support;

@@ -195,7 +195,7 @@ rule-exact = { $tool } with exactly these arguments, on { $target }
 rule-file = { $tool } on { $file }
 rule-like = { $tool } on { $pattern } directly in { $folder }
 rule-tool = { $tool } anywhere in the allowed folders
-rule-identical = { $tool }, only this very command: { $command }
+rule-identical = { $tool }, only this very command, with the files it starts as they are now: { $command }
 
 ## A rule made by hand
 rule-form-refuse = Always refuse something…

@@ -168,7 +168,7 @@ rule-exact = { $tool }：参数完全相同，目标为 { $target }
 rule-file = { $tool }：文件 { $file }
 rule-like = { $tool }：{ $folder } 下的 { $pattern } 文件（不含子目录）
 rule-tool = { $tool }：允许目录内的任何位置
-rule-identical = { $tool }：仅限这条完全相同的命令：{ $command }
+rule-identical = { $tool }：仅限这条完全相同的命令，且它启动的文件内容不变：{ $command }
 
 ## A rule made by hand
 rule-form-refuse = 始终拒绝某项…

@@ -181,6 +181,7 @@ async fn verify(caller: &Caller, plan: Plan, yes: &Approval) -> Result<(Plan, bo
         // Another call may have made it something that is executed: a repository has several parts.
         let ways = ways_to(&plan.targets, &plan.roots, plan.facts.access, &plan.facts.surroundings);
         is_unchanged = is_unchanged && ways.iter().eq(plan.facts.targets.iter().map(|facts| &facts.reaches));
+        is_unchanged = is_unchanged && plan.tool.starts(&plan.args, &plan.targets, &plan.roots) == plan.started;
         Ok((plan, is_unchanged))
     })
     .await?

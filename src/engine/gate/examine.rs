@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::ir::{Access, Code, Confinement, Failure, Network, Preview, Session, SessionId, ToolCall};
+use crate::ir::{Access, Code, Confinement, Failure, Network, Preview, Session, SessionId, Started, ToolCall};
 use crate::policy::{
     CallFacts, CommandJudgement, Decision, Lexical, MaskedSecret, Origin, PathPlace, Reach, Shown, Surroundings,
     TargetFacts, decide, folder_concern, judge_command, lexical, lexical_of_server,
@@ -56,16 +56,18 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let opened = blocking({
         let request = request.clone();
         let (folders, access, surroundings) = (folders.clone(), tool.access(), shared.surroundings.clone());
+        let (tool, args) = (Arc::clone(&tool), args.clone());
         move || {
             open(&request, &places, &folders).map(|opened| {
                 let ways = ways_to(&opened.targets, &opened.roots, access, &surroundings);
-                (opened, ways)
+                let started = tool.starts(&args, &opened.targets, &opened.roots);
+                (opened, ways, started)
             })
         }
     })
     .await?;
     let rules = shared.store.rules(&session.id).await.map_err(Failure::from)?;
-    let facts_with = |targets: Vec<TargetFacts>, plan_hash: String| CallFacts {
+    let facts_with = |targets: Vec<TargetFacts>, plan_hash: String, started: &Started| CallFacts {
         origin: caller.origin,
         tool: def.name.clone(),
         access: tool.access(),
@@ -82,15 +84,17 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             .collect(),
         command: command.clone(),
         remember_commands: settings.safety.remember_commands,
+        starts_only_known: started.is_complete,
         shown: Shown::default(),
     };
-    let (Opened { roots, targets, mut unopened }, ways): (_, Vec<_>) = match opened {
+    let (Opened { roots, targets, mut unopened }, ways, started): (_, Vec<_>, _) = match opened {
         Ok(opened) => opened,
         Err(NotOpened { failure, headed }) => {
             // What a path was headed to is judged before its absence is told: a link to a secret answers alike whether
             // the secret is there or not.
             if let Some(headed) = headed
-                && let Decision::Deny { failure, by, rule } = decide(&facts_with(vec![*headed], String::new()), &rules)
+                && let Decision::Deny { failure, by, rule } =
+                    decide(&facts_with(vec![*headed], String::new(), &Started::default()), &rules)
             {
                 return Err(Refusal::denied_by(failure, by, rule));
             }
@@ -112,11 +116,13 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         targets: &targets,
         tier,
         network,
+        started: &started,
         shown: Shown::default(),
     };
     let mut facts = facts_with(
         named.map(|((wanted, target), reaches)| TargetFacts { reaches, ..target.facts(&wanted.given) }).collect(),
         bound.hash(),
+        &started,
     );
     let decision = decide(&facts, &rules);
     if let Decision::Deny { failure, by, rule } = decision {
@@ -130,7 +136,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
     let is_outside = facts.targets.iter().any(|target| target.place == PathPlace::Outside);
     let (targets, preview) = if (asks || tool.access() != Access::Read) && unopened.is_none() {
         let (limits, confinement) = (shared.limits(), confinement.clone());
-        let context = PreviewContext { limits, confinement, roots: roots.clone() };
+        let context = PreviewContext { limits, confinement, roots: roots.clone(), started: started.clone() };
         match preview(&tool, &args, targets, context).await? {
             (targets, Ok(preview)) => (targets, Some(preview)),
             // Of what lies outside nothing is told before the yes, not even that it is a folder.
@@ -156,7 +162,8 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         );
     }
     let hash = String::new();
-    let plan = Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, unopened, hash };
+    let plan =
+        Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, started, unopened, hash };
     Ok(plan.bind())
 }
 

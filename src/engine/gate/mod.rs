@@ -96,7 +96,7 @@ struct Refusal {
 /// Lets a call through, or not. Never fails: whatever happens is a result for the model and a row of the ledger, a fault
 /// of the gate itself too.
 pub(super) async fn pass(caller: Arc<Caller>, call: ToolCall, place: Place, cancel: CancellationToken) -> Outcome {
-    let passing = AssertUnwindSafe(pass_inner(Arc::clone(&caller), call.clone(), place, cancel));
+    let passing = AssertUnwindSafe(Box::pin(pass_inner(Arc::clone(&caller), call.clone(), place, cancel)));
     match passing.catch_unwind().await {
         Ok(outcome) => outcome,
         Err(_) => broken(&caller, call).await,

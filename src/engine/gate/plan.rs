@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::ir::{Access, Confinement, Failure, Network, Preview, Tier, ToolDef};
+use crate::ir::{Access, Confinement, Failure, Network, Preview, Started, Tier, ToolDef};
 use crate::policy::{CallFacts, Decision, Origin, Shown, TargetKind};
 use crate::tool::Tool;
 use crate::tool::schema::args_hash;
@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) tier: Option<Tier>,
     /// Whether the command may use the network: the person's tick, so never before they were asked.
     pub(super) network: Network,
+    /// The files that it starts, with what they hold.
+    pub(super) started: Started,
     /// Why its target outside could not be opened: an answer for after the yes.
     pub(super) unopened: Option<Failure>,
     pub(super) hash: String,
@@ -86,6 +88,7 @@ impl Plan {
             targets: &self.targets,
             tier: self.tier,
             network,
+            started: &self.started,
             shown: self.facts.shown,
         }
     }
@@ -118,6 +121,8 @@ pub(super) struct Bound<'plan> {
     pub(super) targets: &'plan [Target],
     pub(super) tier: Option<Tier>,
     pub(super) network: Network,
+    /// What lies in the files that a command starts is as much what is run as its own text.
+    pub(super) started: &'plan Started,
     /// A yes where a command's folders can be seen whole is none where they cannot; a yes to what can be undone is none to the
     /// same thing for good.
     pub(super) shown: Shown,
@@ -126,7 +131,7 @@ pub(super) struct Bound<'plan> {
 impl Bound<'_> {
     /// SHA-256, hex.
     pub(super) fn hash(&self) -> String {
-        let Self { origin, tool, args, roots, targets, tier, network, shown } = self;
+        let Self { origin, tool, args, roots, targets, tier, network, started, shown } = self;
         let Shown { unseen_places, is_for_good } = shown;
         args_hash(&json!({
             "origin": match origin {
@@ -140,6 +145,7 @@ impl Bound<'_> {
             "targets": targets.iter().map(fingerprint).collect::<Vec<_>>(),
             "tier": tier,
             "network": network,
+            "started": started,
             "unseenPlaces": unseen_places,
             "isForGood": is_for_good,
         }))
@@ -179,6 +185,7 @@ fn fingerprint(target: &Target) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::StartedFile;
     use crate::policy::RelPath;
     use crate::workspace::{Purpose, resolve};
 
@@ -195,6 +202,12 @@ mod tests {
         let (tree, inner, shown) = (target("tree"), target("tree/inner"), target("tree"));
         shown[0].show_tree().unwrap();
         let (args, other_args) = (json!({"n": 1}), json!({"n": 2}));
+        let nothing = Started::default();
+        let holding = |sha256: Option<&str>| Started {
+            files: vec![StartedFile { path: "/projects/a.sh".into(), sha256: sha256.map(str::to_owned) }],
+            is_complete: true,
+        };
+        let (one, other, none) = (holding(Some("1")), holding(Some("2")), holding(None));
         let bound = || Bound {
             origin: Origin::Model,
             tool: "probe",
@@ -203,6 +216,7 @@ mod tests {
             targets: &tree,
             tier: None,
             network: Network::Denied,
+            started: &nothing,
             shown: Shown::default(),
         };
         assert_eq!(bound().hash(), bound().hash());
@@ -219,6 +233,9 @@ mod tests {
             Bound { tier: Some(Tier::A), ..bound() },
             Bound { tier: Some(Tier::B), ..bound() },
             Bound { network: Network::Allowed, ..bound() },
+            Bound { started: &one, ..bound() },
+            Bound { started: &other, ..bound() },
+            Bound { started: &none, ..bound() },
             Bound { shown: Shown { unseen_places: 1, ..Shown::default() }, ..bound() },
             Bound { shown: Shown { is_for_good: true, ..Shown::default() }, ..bound() },
         ];

@@ -135,6 +135,7 @@ async fn start(
         lifted,
         walls: CommandWalls {
             unseen: plan.facts.shown.unseen_places,
+            started: plan.started,
             ..shared.confiner.walls(plan.tier, plan.network).await
         },
         guard_log: GuardLog { records: shared.guard_records.clone(), put_back: Some(put_back) },

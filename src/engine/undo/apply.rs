@@ -150,6 +150,7 @@ impl Step<'_> {
             targets: targets.collect(),
             command: None,
             remember_commands: false,
+            starts_only_known: false,
             shown: Shown::default(),
         };
         match decide(&facts, &RuleSet::default()) {

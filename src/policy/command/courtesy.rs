@@ -1,6 +1,6 @@
 //! The list of what is never run, by program. Wrappers were taken off before.
 
-use super::places::{is_device, is_in_system, is_vital};
+use super::places::{is_device, is_in_system, is_vital, may_be_vital};
 
 const AS_SOMEBODY_ELSE: &[&str] = &[
     "sudo", "sudoedit", "su", "doas", "pkexec", "run0", "runuser", "gksu", "gksudo", "kdesu", "runas", "gsudo",
@@ -142,6 +142,12 @@ pub(super) fn refusal(program: &str, arguments: &[String], folder: Option<&str>)
             .then_some("it gives a shell to another computer"),
         _ => None,
     }
+}
+
+/// Whether a deletion may take away far more than it says, by a value that is empty or by the folders above.
+pub(super) fn is_doubtful(program: &str, arguments: &[String], folder: Option<&str>) -> bool {
+    let list = Arguments { all: arguments, folder };
+    program == "rm" && list.is_recursive() && list.operands().any(|target| may_be_vital(target, folder))
 }
 
 struct Arguments<'a> {

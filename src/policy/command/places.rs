@@ -35,9 +35,10 @@ pub(super) fn is_vital(target: &str, folder: Option<&str>) -> bool {
     match parts.as_slice() {
         [] => true,
         [only] if only.starts_with(HOME) => true,
-        [only] => is_one_of(only, SYSTEM_FOLDERS) || is_one_of(only, HOME_FOLDERS) || only == "root",
+        [only] => is_one_of(only, SYSTEM_FOLDERS) || is_one_of(only, HOME_FOLDERS) || fits(only, "root"),
         [first, second] => {
-            (is_one_of(first, HOME_FOLDERS) && !second.contains(UNKNOWN)) || (first == "var" && second == "home")
+            (is_one_of(first, HOME_FOLDERS) && !second.contains(UNKNOWN))
+                || (fits(first, "var") && fits(second, "home"))
         }
         _ => false,
     }
@@ -65,8 +66,44 @@ pub(super) fn is_shell_socket(target: &str) -> bool {
     target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/")
 }
 
+/// Whether a target may be such a place all the same: a value that is empty, or folders above the one where it starts.
+pub(super) fn may_be_vital(target: &str, folder: Option<&str>) -> bool {
+    let without = target.replace(UNKNOWN, "");
+    if without.len() < target.len() && !without.is_empty() && is_vital(&without, folder) {
+        return true;
+    }
+    let mut parts = target.split('/').filter(|part| !part.is_empty() && *part != ".").peekable();
+    let leaves = !target.starts_with('/') && parts.peek() == Some(&"..");
+    folder.is_none() && leaves && parts.all(|part| part == ".." || is_everything(part))
+}
+
 fn is_one_of(name: &str, names: &[&str]) -> bool {
-    names.iter().any(|known| name.eq_ignore_ascii_case(known))
+    names.iter().any(|known| fits(name, known))
+}
+
+/// Whether a name is this one, or a pattern that fits it: `e*`, `???`, `et[c]`.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut pattern_chars = pattern.chars();
+    let Some(c) = pattern_chars.next() else { return name.is_empty() };
+    let rest = pattern_chars.as_str();
+    let after_first = || {
+        let mut chars = name.chars();
+        chars.next().map(|first| (first, chars.as_str()))
+    };
+    match c {
+        STAR => name
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([name.len()])
+            .any(|at| name.get(at..).is_some_and(|tail| fits(rest, tail))),
+        '?' => after_first().is_some_and(|(_, tail)| fits(rest, tail)),
+        '[' if rest.contains(']') => {
+            // Which characters it stands for is the shell's business: any.
+            let behind = rest.split_once(']').map_or("", |(_, behind)| behind);
+            after_first().is_some_and(|(_, tail)| fits(behind, tail))
+        }
+        c => after_first().is_some_and(|(first, tail)| c.eq_ignore_ascii_case(&first) && fits(rest, tail)),
+    }
 }
 
 /// The names of a target from the top, without those that mean the same folder or everything in it. The home folder is

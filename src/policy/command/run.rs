@@ -2,10 +2,15 @@
 
 use std::rc::Rc;
 
-use super::courtesy::{code_refusal, code_runs_commands, finds_everything_vital, refusal};
+use super::courtesy::{code_refusal, code_runs_commands, finds_everything_vital, is_doubtful, refusal};
+use super::program::{is_plain, is_transparent, language_of_shell};
+use super::started::Language;
 use super::syntax::UNKNOWN;
 use super::walk::{PIPED_DOWNLOAD, REVERSE_SHELL, Stage, Walk, script_of};
-use super::wrapper::{Inside, inside, is_shell};
+use super::word::{HOME, to_script};
+use super::wrapper::{Inside, folder_of_env, inside, is_shell};
+
+const WIPED: &str = "it would wipe a whole disk, a home folder or a system folder";
 
 const DOWNLOADERS: &[&str] = &[
     "curl",
@@ -39,7 +44,11 @@ impl Walk {
             self.is_unparsed = true;
             return Stage::default();
         }
+        if name.contains(UNKNOWN) {
+            self.run_what_is_left(name, arguments, substituted, wrappers_left);
+        }
         let program = program_name(name);
+        self.is_unparsed |= is_doubtful(&program, arguments, self.folder.as_deref()) || renames(&program, arguments);
         if let Some(what) = refusal(&program, arguments, self.folder.as_deref()) {
             self.deny(what);
         }
@@ -49,10 +58,17 @@ impl Walk {
                 || (program == "openssl" && arguments.first().is_some_and(|verb| verb == "s_client")),
             is_shell: is_shell(&program),
             is_self: self.functions.iter().any(|function| function == name),
+            finds_everything: program == "find" && finds_everything_vital(arguments, self.folder.as_deref()),
             prints: printed(&program, arguments, self.input.prints.as_ref()),
         };
+        let is_by_path = self.started.by_path(name);
         match inside(&program, arguments) {
-            Inside::Nothing => {
+            what @ (Inside::Nothing | Inside::File(_)) => {
+                if let Inside::File(file) = what {
+                    self.starts_file(&program, arguments, &file);
+                } else if !is_by_path {
+                    self.started.command(name, &program, arguments);
+                }
                 if matches!(program.as_str(), "source" | ".") && substituted.downloads {
                     self.deny(PIPED_DOWNLOAD);
                 }
@@ -60,8 +76,15 @@ impl Walk {
                 if stage.is_shell && substituted.downloads && arguments.iter().any(|word| word.starts_with(UNKNOWN)) {
                     self.deny(PIPED_DOWNLOAD);
                 }
-                if program == "cd" {
-                    self.folder = arguments.iter().find(|word| !word.starts_with('-')).cloned();
+                if self.is_downloaded(name) || arguments.iter().any(|file| stage.is_shell && self.is_downloaded(file)) {
+                    self.deny(PIPED_DOWNLOAD);
+                }
+                if stage.downloads {
+                    self.downloaded.extend(kept_in(arguments));
+                }
+                if matches!(program.as_str(), "cd" | "pushd") {
+                    self.folder = self.folder_after_cd(arguments);
+                    self.started.enter(arguments);
                 }
             }
             Inside::Command(mut command) => {
@@ -69,11 +92,31 @@ impl Walk {
                     let piped = self.input.prints.as_deref().unwrap_or_default();
                     command.extend(piped.split_whitespace().map(str::to_owned));
                 }
+                if program == "xargs" && self.input.finds_everything && is_removal(&command) {
+                    self.deny(WIPED);
+                }
+                self.starts_wrapped(&program, arguments, &command);
+                let folders = (self.folder.clone(), self.started.folder.clone());
+                if let Some(folder) = folder_of_env(arguments).filter(|_| program == "env") {
+                    let folder = [folder.to_owned()];
+                    self.folder = self.folder_after_cd(&folder);
+                    self.started.enter(&folder);
+                }
                 stage.merge(self.run(&command, substituted, wrappers_left - 1));
+                // `exec` and its kin stay where they are; nothing that is wrapped takes this shell along.
+                (self.folder, self.started.folder) = folders;
             }
             Inside::Each(commands) => {
                 let everything = finds_everything_vital(arguments, self.folder.as_deref());
+                let is_literal = self.started.is_literal;
                 for mut command in commands {
+                    self.started.is_literal = is_literal;
+                    if !is_literal || !is_plain(&command) {
+                        self.started.leave_open();
+                    }
+                    if everything && is_removal(&command) {
+                        self.deny(WIPED);
+                    }
                     // What `find /` finds first is `/` itself.
                     for word in command.iter_mut().filter(|word| everything && word.as_str() == "{}") {
                         "/".clone_into(word);
@@ -82,13 +125,28 @@ impl Walk {
                 }
             }
             Inside::Script(text) => {
+                // What a variable or a command gives it to run, nobody can read here.
+                self.is_unparsed |=
+                    to_script(&UNKNOWN.to_string()) == text.split_whitespace().next().unwrap_or_default();
+                if !self.started.is_literal || !(stage.is_shell || matches!(program.as_str(), "eval" | "trap")) {
+                    self.started.leave_open();
+                }
                 if substituted.downloads {
                     self.deny(PIPED_DOWNLOAD);
                 }
                 stage.merge(self.script(&text));
             }
-            Inside::Input => self.run_input(&stage),
+            Inside::Input => {
+                self.started.leave_open();
+                if let Some(file) = self.started.input.take() {
+                    let language = if stage.is_shell { Language::Shell } else { Language::Other };
+                    self.started.file(&file, language, true);
+                }
+                self.run_input(stage.is_shell || matches!(program.as_str(), "source" | "."));
+            }
             Inside::Code(code) => {
+                self.started.leave_open();
+                self.started.command(name, &program, arguments);
                 if substituted.downloads {
                     self.deny(PIPED_DOWNLOAD);
                 }
@@ -98,8 +156,57 @@ impl Walk {
         stage
     }
 
+    /// A word before the command, or a piece of its name, may come to nothing: then the rest is the command.
+    fn run_what_is_left(&mut self, name: &str, arguments: &[String], substituted: &Stage, wrappers_left: usize) {
+        let name = name.replace(UNKNOWN, "");
+        let words: Vec<String> =
+            Some(name).filter(|name| !name.is_empty()).into_iter().chain(arguments.iter().cloned()).collect();
+        self.possibly(|walk| walk.run(&words, substituted, wrappers_left - 1));
+    }
+
+    fn is_downloaded(&self, file: &str) -> bool {
+        let plain = |path: &str| path.trim_start_matches("./").to_owned();
+        !self.downloaded.is_empty() && self.downloaded.iter().any(|kept| plain(kept) == plain(file))
+    }
+
+    /// Where `cd` leads, as far as the text tells.
+    fn folder_after_cd(&self, arguments: &[String]) -> Option<String> {
+        let Some(target) = arguments.iter().find(|word| !word.starts_with('-')) else {
+            // `cd -` leads back, `cd` home.
+            return arguments.is_empty().then(|| HOME.to_string());
+        };
+        Some(match &self.folder {
+            Some(folder) if !target.starts_with(['/', HOME]) => format!("{folder}/{target}"),
+            Some(_) | None => target.clone(),
+        })
+    }
+
+    /// A shell, or this one, runs a file.
+    fn starts_file(&mut self, program: &str, arguments: &[String], file: &str) {
+        let is_own = matches!(program, "source" | ".");
+        let language = if is_own { Language::Shell } else { language_of_shell(program, arguments, file) };
+        self.started.file(file, language, true);
+        if is_own {
+            // It may go to another folder and bring functions with it.
+            self.started.lose_way();
+        }
+    }
+
+    /// A program runs the rest of its line.
+    fn starts_wrapped(&mut self, program: &str, arguments: &[String], command: &[String]) {
+        if program == "env" {
+            for name in arguments.iter().filter_map(|word| word.split_once('=')).map(|(name, _)| name) {
+                self.started.assign(name);
+            }
+        }
+        let passes_on = is_transparent(program) && self.started.is_literal;
+        if !(passes_on || (program == "xargs" && is_plain(command))) {
+            self.started.leave_open();
+        }
+    }
+
     /// A shell or an interpreter that runs what it reads.
-    fn run_input(&mut self, stage: &Stage) {
+    fn run_input(&mut self, is_shell: bool) {
         if self.input.downloads {
             self.deny(PIPED_DOWNLOAD);
         }
@@ -107,7 +214,7 @@ impl Walk {
             self.deny(REVERSE_SHELL);
         }
         if let Some(text) = self.input.prints.take() {
-            if stage.is_shell {
+            if is_shell {
                 let _piped = self.script(&text);
             } else {
                 self.code(&text);
@@ -132,6 +239,46 @@ impl Walk {
                 self.possible_script(text);
             }
         }
+    }
+}
+
+/// The files in which a download is kept: `-o x`, `-O x`, `--output=x`.
+fn kept_in(arguments: &[String]) -> impl Iterator<Item = String> {
+    let is_option = |word: &str| matches!(word, "-o" | "-O" | "--output" | "--output-document");
+    let after = arguments.windows(2).filter_map(move |pair| match pair {
+        [option, file] if is_option(option) => Some(file.clone()),
+        _ => None,
+    });
+    let attached = arguments.iter().filter_map(|word| {
+        let value = word.strip_prefix("--output=").or_else(|| word.strip_prefix("--output-document="));
+        value.or_else(|| word.strip_prefix("-o").filter(|_| !word.starts_with("--"))).map(str::to_owned)
+    });
+    after.chain(attached).filter(|file| !file.is_empty())
+}
+
+/// Whether a command removes what it is given.
+fn is_removal(command: &[String]) -> bool {
+    command.first().is_some_and(|name| matches!(program_name(name).as_str(), "rm" | "unlink" | "srm" | "shred"))
+}
+
+/// Whether names mean something else from here on: `alias x=…`, `set -- …`.
+fn renames(program: &str, arguments: &[String]) -> bool {
+    let mut words = arguments.iter();
+    match program {
+        "alias" => words.any(|word| word.contains('=')),
+        "set" => loop {
+            match words.next().map(String::as_str) {
+                None => break false,
+                Some("--" | "-") => break words.next().is_some(),
+                Some(option) if option.starts_with(['-', '+']) => {
+                    if option.ends_with('o') {
+                        words.next();
+                    }
+                }
+                Some(_) => break true,
+            }
+        },
+        _ => false,
     }
 }
 

@@ -83,6 +83,8 @@ pub(super) struct Word {
     pub(super) raw: String,
     /// The commands that its substitutions run.
     pub(super) commands: Vec<List>,
+    /// What `${name:-…}` and its kin say instead of a value, each with where its [`UNKNOWN`] stands in `raw`, in bytes.
+    pub(super) defaults: Vec<(usize, String)>,
 }
 
 /// What `name=value` says.
@@ -110,6 +112,18 @@ impl Word {
         };
         let (appends, rest) = rest.strip_prefix('+').map_or((false, rest), |rest| (true, rest));
         Some(Assignment { name, value: rest.strip_prefix('=')?, appends, is_element })
+    }
+
+    /// As it was written, with the defaults in place of the values.
+    pub(super) fn with_defaults(&self) -> String {
+        let mut raw = self.raw.clone();
+        for (at, default) in self.defaults.iter().rev() {
+            let end = at + UNKNOWN.len_utf8();
+            if raw.get(*at..end).is_some() {
+                raw.replace_range(*at..end, default);
+            }
+        }
+        raw
     }
 
     /// The text, if nothing in it is quoted or expanded.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::effort::Effort;
 use super::places::{is_device, is_shell_socket};
 use super::source::{self, DEPTH_MAX};
+use super::started::{Started, StartedFiles};
 use super::syntax::{Command, Compound, List, Pipeline, Redirect, Simple, UNKNOWN, Word};
 use super::word::{Variables, scan, to_script};
 
@@ -36,6 +37,8 @@ pub(super) struct Stage {
     pub(super) is_shell: bool,
     /// Is the function whose body is being walked.
     pub(super) is_self: bool,
+    /// Names everything of a whole disk, a home folder or a system folder.
+    pub(super) finds_everything: bool,
     /// What it prints, where the text alone shows that.
     pub(super) prints: Option<Rc<str>>,
 }
@@ -46,6 +49,7 @@ impl Stage {
         self.connects |= other.connects;
         self.is_shell |= other.is_shell;
         self.is_self |= other.is_self;
+        self.finds_everything |= other.finds_everything;
         self.prints = other.prints;
     }
 }
@@ -65,6 +69,10 @@ pub(super) struct Walk {
     pub(super) functions: Vec<String>,
     /// What comes on standard input.
     pub(super) input: Stage,
+    /// What it starts.
+    pub(super) started: Started,
+    /// The files in which something from the network was kept.
+    pub(super) downloaded: Vec<String>,
 }
 
 impl Walk {
@@ -75,6 +83,12 @@ impl Walk {
             None if self.is_unparsed || self.effort.is_spent() => Outcome::Unparsed,
             None => Outcome::Parsed,
         }
+    }
+
+    /// What was found on it that is started.
+    pub(super) fn started_files(self) -> StartedFiles {
+        let is_understood = self.denied.is_none() && !self.is_unparsed && !self.effort.is_spent();
+        self.started.finish(is_understood)
     }
 
     pub(super) fn deny(&mut self, what: &'static str) {
@@ -94,9 +108,15 @@ impl Walk {
 
     /// Walks a text that may be something else: what it does counts, that it is not understood does not.
     pub(super) fn possible_script(&mut self, text: &str) {
-        let was_unparsed = self.is_unparsed;
-        let _stage = self.script(text);
-        self.is_unparsed = was_unparsed;
+        self.possibly(|walk| walk.script(text));
+    }
+
+    /// Walks what may be run or something else in its place.
+    pub(super) fn possibly(&mut self, walk: impl FnOnce(&mut Self) -> Stage) -> Stage {
+        let before = (self.is_unparsed, self.folder.clone(), self.started.folder.clone());
+        let stage = walk(self);
+        (self.is_unparsed, self.folder, self.started.folder) = before;
+        stage
     }
 
     fn list(&mut self, list: &List) -> Stage {
@@ -108,8 +128,12 @@ impl Walk {
         self.depth += 1;
         for item in &list.0 {
             let mut stage = Stage::default();
-            for pipeline in &item.pipelines {
+            for (place, pipeline) in item.pipelines.iter().enumerate() {
+                // What stands behind `&&` or `||` runs or does not, and what stands before `&` runs beside the rest.
+                let doubt = usize::from(place > 0 || item.is_async);
+                self.started.doubts += doubt;
                 stage.merge(self.pipeline(pipeline));
+                self.started.doubts -= doubt;
             }
             if stage.is_self && item.is_async {
                 self.deny(FORK_BOMB);
@@ -124,6 +148,8 @@ impl Walk {
         let outer = self.input.clone();
         let mut whole = Stage::default();
         let mut selves = 0;
+        let doubt = usize::from(pipeline.0.len() > 1);
+        self.started.doubts += doubt;
         for command in &pipeline.0 {
             let stage = self.command(command);
             selves += usize::from(stage.is_self);
@@ -131,6 +157,7 @@ impl Walk {
             self.input = whole.clone();
         }
         self.input = outer;
+        self.started.doubts -= doubt;
         if selves > 1 {
             self.deny(FORK_BOMB);
         }
@@ -144,12 +171,19 @@ impl Walk {
         match command {
             Command::Simple(simple) => self.simple(simple),
             Command::Compound { body, redirects } => {
-                self.redirects(redirects);
-                self.compound(body)
+                let outer = self.input.clone();
+                if let Some(text) = self.redirects(redirects) {
+                    self.input = Stage { prints: Some(text), ..Stage::default() };
+                }
+                let stage = self.compound(body);
+                self.input = outer;
+                stage
             }
             Command::Function { name, body, redirects } => {
                 self.functions.push(name.clone());
-                self.redirects(redirects);
+                // From here on a name may be this function.
+                self.started.lose_way();
+                let _given = self.redirects(redirects);
                 // A body is walked where it stands: what it does counts whether it is called or not.
                 let _body = self.compound(body);
                 self.functions.pop();
@@ -160,8 +194,12 @@ impl Walk {
 
     fn compound(&mut self, compound: &Compound) -> Stage {
         let mut whole = Stage::default();
+        if let Compound::Subshell(list) = compound {
+            return self.subshell(list);
+        }
+        self.started.doubts += 1;
         match compound {
-            Compound::Subshell(list) => whole.merge(self.subshell(list)),
+            Compound::Subshell(_) => {}
             Compound::For { name, values, body } => {
                 let mut fields = Vec::new();
                 for word in values {
@@ -169,10 +207,12 @@ impl Walk {
                     fields.extend(values);
                     whole.merge(stage);
                 }
+                self.started.assign(name);
                 self.remember(name, fields.join(" "));
                 whole.merge(self.list(body));
             }
             Compound::Arithmetic(expression) => {
+                self.started.leave_open();
                 whole.merge(self.substitutions(&expression.commands));
                 self.possible_script(&to_script(&expression.raw));
             }
@@ -185,13 +225,14 @@ impl Walk {
                 }
             }
         }
+        self.started.doubts -= 1;
         whole
     }
 
     fn subshell(&mut self, list: &List) -> Stage {
-        let folder = self.folder.clone();
+        let folders = (self.folder.clone(), self.started.folder.clone());
         let stage = self.list(list);
-        self.folder = folder;
+        (self.folder, self.started.folder) = folders;
         stage
     }
 
@@ -212,6 +253,9 @@ impl Walk {
 
     /// Remembers what an assignment sets, as far as the text shows it, and tells what is inside it.
     fn assign(&mut self, word: &Word) -> Stage {
+        if let Some(assignment) = word.assignment() {
+            self.started.assign(assignment.name);
+        }
         if let Some(assignment) = word.assignment()
             && !assignment.is_element
         {
@@ -234,10 +278,9 @@ impl Walk {
         }
     }
 
-    fn redirects(&mut self, redirects: &[Redirect]) {
-        for redirect in redirects {
-            let _given = self.redirect(redirect);
-        }
+    /// The text that redirections give to read.
+    fn redirects(&mut self, redirects: &[Redirect]) -> Option<Rc<str>> {
+        redirects.iter().fold(None, |given, redirect| self.redirect(redirect).0.or(given))
     }
 
     /// What a redirection gives a command to read, and what is inside it.
@@ -265,6 +308,9 @@ impl Walk {
             if writes && is_device(&field) {
                 self.deny("it writes over a disk or another device");
             }
+            if writes && !is_no_file(&field) {
+                self.started.write();
+            }
         }
         stage
     }
@@ -282,8 +328,12 @@ impl Walk {
             line.words.extend(fields);
             line.inside.merge(stage);
         }
+        let mut file = None;
         for redirect in &simple.redirects {
             let (input, stage) = self.redirect(redirect);
+            if let Redirect::Reads(target) = redirect {
+                file = target.plain().map(str::to_owned);
+            }
             line.reads_inside |= stage.downloads;
             line.input = input.or(line.input.take());
             line.inside.merge(stage);
@@ -298,7 +348,15 @@ impl Walk {
         } else {
             self.input.downloads |= line.inside.downloads && line.reads_inside;
         }
+        self.started.input = file.filter(|file| !is_no_file(file));
+        self.started.is_named = simple.words.first().is_none_or(is_literal);
+        self.started.is_literal = simple.words.iter().all(is_literal);
         let stage = self.run(&line.words, &line.inside, WRAPPERS_MAX);
+        if simple.words.iter().any(|word| !word.defaults.is_empty()) {
+            let words = simple.words.iter().map(Word::with_defaults).collect::<Vec<_>>();
+            let fields = words.iter().flat_map(|raw| scan(raw, &self.variables, &mut self.effort)).collect::<Vec<_>>();
+            self.possibly(|walk| walk.run(&fields, &line.inside, WRAPPERS_MAX));
+        }
         self.input = outer;
         stage
     }
@@ -314,6 +372,45 @@ struct Line {
     input: Option<Rc<str>>,
     /// Whether it reads what a substitution gives: `sh < <(curl …)`.
     reads_inside: bool,
+}
+
+/// Whether a redirection leads to no file: another stream, or nowhere.
+fn is_no_file(target: &str) -> bool {
+    target == "/dev/null" || target == "-" || target.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a word is one word, and the same one whatever the shell knows and the folder holds.
+fn is_literal(word: &Word) -> bool {
+    let mut quote = None;
+    let mut chars = word.raw.chars();
+    let is_bracket = word.raw == "[";
+    let has_choices = word.raw.contains(',') || word.raw.contains("..");
+    let mut is_first = true;
+    while let Some(c) = chars.next() {
+        let is_expanded = match quote {
+            Some('\'') => c == UNKNOWN,
+            Some(_) => matches!(c, '$' | '`' | UNKNOWN),
+            None => {
+                matches!(c, '$' | '`' | UNKNOWN | '*' | '?')
+                    || (c == '{' && has_choices)
+                    || (c == '[' && !is_bracket)
+                    || (c == '~' && is_first)
+            }
+        };
+        if is_expanded {
+            return false;
+        }
+        match (quote, c) {
+            (Some(open), c) if open == c => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None | Some('"'), '\\') => {
+                chars.next();
+            }
+            (_, _) => {}
+        }
+        is_first = false;
+    }
+    true
 }
 
 fn is_declaration(name: &str) -> bool {

@@ -61,9 +61,14 @@ impl Scanner<'_> {
     }
 
     fn unquoted(&mut self) {
-        if self.peek() == Some('~') && matches!(self.chars.get(1), None | Some('/' | ':')) {
-            self.at += 1;
-            self.push(HOME);
+        if self.peek() == Some('~') {
+            let is_of_name = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+');
+            let name = self.chars.iter().skip(1).take_while(|c| is_of_name(c)).count();
+            // `~` and `~name` are homes.
+            if matches!(self.chars.get(1 + name), None | Some('/' | ':')) {
+                self.at += 1 + name;
+                self.push(HOME);
+            }
         }
         while let Some(c) = self.next() {
             match c {
@@ -159,6 +164,11 @@ impl Scanner<'_> {
             Some(c) if is_name_char(c) && !c.is_ascii_digit() => {
                 let name = self.name();
                 self.variable(&name, quoting);
+            }
+            // What runs the line.
+            Some('0') => {
+                self.at += 1;
+                "sh".chars().for_each(|c| self.push(c));
             }
             Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
                 self.at += 1;
@@ -303,6 +313,8 @@ mod tests {
             ("~/x", "\u{1}/x"),
             ("'~'", "~"),
             ("a~", "a~"),
+            ("~root/x", "\u{1}/x"),
+            ("$0", "sh"),
             ("$HOME/x", "\u{1}/x"),
             ("\"${HOME}\"", "\u{1}"),
             ("/*", "/\u{2}"),

@@ -15,6 +15,8 @@ pub(super) enum Inside {
     Script(String),
     /// Runs what comes on its standard input, as a script.
     Input,
+    /// Runs a file of shell text.
+    File(String),
     /// Runs code of another language.
     Code(String),
 }
@@ -59,6 +61,7 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
     ("unbuffer", "", 0),
     ("caffeinate", "tw", 0),
     ("dbus-run-session", "", 0),
+    ("ssh-agent", "aEPt", 0),
     ("firejail", "", 0),
     ("torsocks", "", 0),
     ("proxychains", "", 0),
@@ -89,20 +92,35 @@ pub(super) fn inside(program: &str, arguments: &[String]) -> Inside {
     match program {
         "eval" => return Inside::Script(script_of(arguments)),
         "iex" | "invoke-expression" if arguments.is_empty() => return Inside::Input,
-        "trap" | "ssh-agent" => {
+        "trap" => {
             return arguments.first().map_or(Inside::Nothing, |text| Inside::Script(to_script(text)));
         }
-        "source" | "." if arguments.first().is_some_and(|file| is_standard_input(file)) => return Inside::Input,
+        "source" | "." => {
+            return match arguments.first() {
+                Some(file) if is_standard_input(file) => Inside::Input,
+                Some(file) => Inside::File(file.clone()),
+                None => Inside::Nothing,
+            };
+        }
         "script" => return after_option(arguments, 'c').map_or(Inside::Nothing, Inside::Script),
         "command" if arguments.first().is_some_and(|option| matches!(option.as_str(), "-v" | "-V")) => {
             return Inside::Nothing;
         }
         "find" => return find(arguments),
         "env" => {
-            if let Some(text) = after_option(arguments, 'S') {
+            if let Some(text) = split_string(arguments) {
                 return Inside::Script(text);
             }
         }
+        "flock" => {
+            let behind = skip_options(arguments, "wE").get(1..).unwrap_or_default();
+            if let [option, text, ..] = behind
+                && matches!(option.as_str(), "-c" | "--command")
+            {
+                return Inside::Script(to_script(text));
+            }
+        }
+        _ if is_loader(program) => return Inside::Command(skip_options(arguments, "").to_vec()),
         "awk" | "gawk" | "mawk" | "nawk" => {
             let code = arguments.iter().find(|argument| !argument.starts_with('-'));
             return code.map_or(Inside::Nothing, |code| Inside::Code(to_script(code)));
@@ -124,6 +142,42 @@ pub(super) fn inside(program: &str, arguments: &[String]) -> Inside {
 /// Whether a program reads and runs shell text.
 pub(super) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&program)
+}
+
+/// The text that `env -S` takes apart by itself, with what stands behind it.
+fn split_string(arguments: &[String]) -> Option<String> {
+    const LONG: &str = "--split-string";
+    let long = arguments.iter().position(|word| word.starts_with(LONG));
+    let text = match long {
+        Some(at) => {
+            let attached = arguments.get(at)?.strip_prefix(LONG)?.strip_prefix('=').map(to_script);
+            let rest = script_of(arguments.get(at + 1..).unwrap_or_default());
+            format!("{} {rest}", attached.unwrap_or_default())
+        }
+        None => after_option(arguments, 'S')?,
+    };
+    // Its own way to write a blank.
+    Some(text.replace("\\_", " "))
+}
+
+/// The folder in which `env` starts its command.
+pub(super) fn folder_of_env(arguments: &[String]) -> Option<&str> {
+    let options = arguments.len() - skip_options(arguments, "uCS").len();
+    let mut words = arguments.get(..options)?.iter();
+    while let Some(word) = words.next() {
+        if matches!(word.as_str(), "-C" | "--chdir") {
+            return words.next().map(String::as_str);
+        }
+        if let Some(folder) = word.strip_prefix("--chdir=").or_else(|| word.strip_prefix("-C")) {
+            return Some(folder);
+        }
+    }
+    None
+}
+
+/// Whether it is the system's own loader of programs.
+fn is_loader(program: &str) -> bool {
+    ["ld-linux", "ld-musl", "ld.so", "ld64.so"].iter().any(|name| program.starts_with(name))
 }
 
 fn script_of(words: &[String]) -> String {
@@ -158,7 +212,7 @@ fn shell(arguments: &[String]) -> Inside {
         if is_text {
             return Inside::Script(to_script(word));
         }
-        return if reads_input || is_standard_input(word) { Inside::Input } else { Inside::Nothing };
+        return if reads_input || is_standard_input(word) { Inside::Input } else { Inside::File(word.clone()) };
     }
     Inside::Input
 }
@@ -184,8 +238,32 @@ fn interpreter(arguments: &[String], code_options: &str) -> Inside {
     Inside::Input
 }
 
+/// Long options of wrappers that take a value as a word of its own.
+const LONG_VALUED: &[&str] = &[
+    "--adjustment",
+    "--ambient-caps",
+    "--argv0",
+    "--bounding-set",
+    "--chdir",
+    "--egid",
+    "--euid",
+    "--groups",
+    "--inh-caps",
+    "--kill-after",
+    "--library-path",
+    "--pdeathsig",
+    "--preload",
+    "--regid",
+    "--reuid",
+    "--rgid",
+    "--ruid",
+    "--securebits",
+    "--signal",
+    "--unset",
+];
+
 /// The words after the options.
-fn skip_options<'a>(arguments: &'a [String], valued: &str) -> &'a [String] {
+pub(super) fn skip_options<'a>(arguments: &'a [String], valued: &str) -> &'a [String] {
     let mut rest = arguments;
     while let Some((word, after)) = rest.split_first() {
         if word == "--" {
@@ -193,8 +271,8 @@ fn skip_options<'a>(arguments: &'a [String], valued: &str) -> &'a [String] {
         }
         let Some(letters) = word.strip_prefix('-') else { break };
         rest = after;
-        let takes_value = !letters.starts_with('-') && letters.ends_with(|c| valued.contains(c));
-        if takes_value && letters.len() == 1 {
+        let takes_value = letters.len() == 1 && letters.ends_with(|c| valued.contains(c));
+        if takes_value || LONG_VALUED.contains(&word.as_str()) {
             rest = rest.get(1..).unwrap_or_default();
         }
     }
@@ -259,7 +337,7 @@ mod tests {
             ("sh -c ls", Inside::Script("ls".to_owned())),
             ("bash -lc ls", Inside::Script("ls".to_owned())),
             ("bash -o pipefail -c ls", Inside::Script("ls".to_owned())),
-            ("bash script.sh", Inside::Nothing),
+            ("bash script.sh", Inside::File("script.sh".to_owned())),
             ("bash", Inside::Input),
             ("bash -s -- x", Inside::Input),
             ("sh /dev/stdin", Inside::Input),

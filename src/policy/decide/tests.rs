@@ -66,6 +66,7 @@ fn facts(access: Access, mode: ConfirmMode, target: TargetFacts) -> CallFacts {
         targets: vec![target],
         command: (access == Access::Execute).then_some(CommandJudgement::Parsed),
         remember_commands: false,
+        starts_only_known: true,
         shown: Shown::default(),
     }
 }

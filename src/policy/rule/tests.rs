@@ -34,6 +34,7 @@ fn write_to(path: &str) -> CallFacts {
         }],
         command: None,
         remember_commands: false,
+        starts_only_known: true,
         shown: Shown::default(),
     }
 }

@@ -185,6 +185,12 @@ impl Reader {
         if is_name(name) && (rest.is_empty() || matches!(name, "HOME" | "IFS")) {
             word.raw.extend(["${", name, "}"]);
         } else {
+            let whole = inside.with_defaults();
+            let default = whole.get(end..).and_then(|rest| {
+                let rest = rest.strip_prefix(':').unwrap_or(rest);
+                rest.strip_prefix(['-', '=', '+'])
+            });
+            word.defaults.extend(default.map(|default| (word.raw.len(), default.to_owned())));
             word.raw.push(UNKNOWN);
         }
         Some(())

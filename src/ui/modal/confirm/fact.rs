@@ -3,7 +3,7 @@
 use egui::{Label, TextWrapMode, Ui, vec2};
 
 use crate::app::rows::{grouped_number, short_path};
-use crate::ir::{Access, Preview, RiskLevel, Tier};
+use crate::ir::{Access, CommandPreview, Preview, RiskLevel, Tier};
 use crate::lang::Arg;
 use crate::policy::{one_line, one_line_name};
 use crate::port::ConfirmRequest;
@@ -18,6 +18,8 @@ use super::row::{self, Value, fact};
 
 /// Characters of a model's and of a chat's name.
 const LONGEST_NAME: usize = 120;
+/// Characters of a digest that are shown: enough to tell two versions apart by eye.
+const SHORT_DIGEST: usize = 16;
 
 pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, request: &ConfirmRequest) {
     let open = &mut confirm.open_facts;
@@ -58,6 +60,7 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, r
         fact(ui, scene, open, "confirm-fact-content", &value);
     }
     if let Preview::Command(command) = &request.preview {
+        started(ui, scene, open, command);
         let seconds = i64::try_from(command.timeout_ms / 1000).unwrap_or(i64::MAX);
         let limit = lang.format("confirm-seconds", &[("seconds", Arg::Number(seconds))]);
         fact(ui, scene, open, "confirm-fact-limit", &Value::words(limit, Type::Control, colors.text));
@@ -71,6 +74,24 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, r
         fact(ui, scene, open, "confirm-fact-tool", &value);
     }
     fact(ui, scene, open, "confirm-fact-by", &Value::words(asker(scene, request), Type::Control, colors.text));
+}
+
+/// The files that a command starts: what they hold now is a part of what is allowed.
+fn started(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<&'static str>, command: &CommandPreview) {
+    let lang = scene.lang;
+    let below = |path: &str| path.strip_prefix(&command.cwd).and_then(|rest| rest.strip_prefix('/')).map(str::to_owned);
+    let files = command.started.files.iter().map(|file| {
+        let path = below(&file.path).unwrap_or_else(|| short_path(&file.path, scene.home));
+        let path = ("path", Arg::from(one_line_name(&path, LONGEST_NAME).into_owned()));
+        match file.sha256.as_deref().and_then(|sha256| sha256.get(..SHORT_DIGEST)) {
+            Some(hash) => lang.format("confirm-starts", &[path, ("hash", Arg::from(hash))]),
+            None => lang.format("confirm-starts-unknown", &[path]),
+        }
+    });
+    let words = files.collect::<Vec<_>>().join(" · ");
+    if !words.is_empty() {
+        fact(ui, scene, open, "confirm-fact-starts", &Value::words(words, Type::Control, scene.theme.colors.text));
+    }
 }
 
 /// Who asks, in one line: neither name can pass for more than a name.

@@ -1,0 +1,185 @@
+//! Which files a command starts, with what they hold now: read before the question, and once more in the last step before it
+//! runs. What is swapped in the moment between that look and the start of the shell is not noticed.
+
+use std::collections::VecDeque;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::ir::{Started, StartedFile};
+use crate::policy::{Language, NamedFile, RelPath, started_files};
+use crate::workspace::{Purpose, Root, Target, resolve};
+
+/// The largest file whose content is bound, and the most of all of one command, in bytes.
+const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// The largest script that is read for what it starts in its turn: as much as a command line that is taken apart.
+const SCRIPT_BYTES_MAX: usize = 64 * 1024;
+/// More files than these are not followed.
+const FILES_MAX: usize = 64;
+
+/// What a command line starts that begins in this folder.
+pub(super) fn started(command: &str, cwd: &Target, roots: &[Root]) -> Started {
+    let mut look =
+        Look { cwd, roots, files: Vec::new(), seen: Vec::new(), bytes_left: BYTES_MAX, scripts: VecDeque::new() };
+    let mut is_complete = !finds_programs_in(roots);
+    let mut writes = false;
+    look.scripts.push_back((command.to_owned(), Some(String::new())));
+    while let Some((text, folder)) = look.scripts.pop_front() {
+        let named = started_files(&text, folder.as_deref());
+        is_complete &= named.is_complete;
+        writes |= named.writes;
+        for file in named.files {
+            is_complete &= look.take(file);
+        }
+    }
+    // A script that is written while it runs is not the one that was read.
+    is_complete &= !writes || look.files.is_empty();
+    Started { files: look.files, is_complete }
+}
+
+struct Look<'look> {
+    cwd: &'look Target,
+    roots: &'look [Root],
+    files: Vec<StartedFile>,
+    /// What was looked at: a script starts something else in another folder.
+    seen: Vec<(PathBuf, NamedFile)>,
+    bytes_left: u64,
+    /// Texts of scripts that are still to be read, each with the folder in which it starts.
+    scripts: VecDeque<(String, Option<String>)>,
+}
+
+impl Look<'_> {
+    /// Reads a file that is named. Says whether all is known of it.
+    fn take(&mut self, named: NamedFile) -> bool {
+        let path = self.place(&named.path);
+        let entry = (path, named);
+        if self.seen.contains(&entry) {
+            return entry.1.language != Language::Other;
+        }
+        if self.seen.len() >= FILES_MAX {
+            return false;
+        }
+        self.seen.push(entry.clone());
+        let (path, named) = entry;
+        let Some((root, relative)) = self.below(&path) else { return false };
+        let read = resolve(root, &relative, Purpose::Read).ok().and_then(|target| self.read(&target));
+        let (sha256, script) = match read {
+            Some((sha256, script)) => (Some(sha256), script),
+            None if named.is_named => (None, None),
+            None => return false,
+        };
+        let is_known = sha256.is_some();
+        let file = StartedFile { path: path.display().to_string(), sha256 };
+        if !self.files.contains(&file) {
+            self.files.push(file);
+        }
+        let is_shell = match named.language {
+            Language::Shell => true,
+            Language::ByFirstLine => script.as_deref().is_some_and(is_for_shell),
+            Language::Other => false,
+        };
+        match script.filter(|_| is_shell) {
+            Some(script) if is_known => {
+                self.scripts.push_back((script, named.folder));
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// SHA-256 of a file, and its text where it is short enough for a script.
+    fn read(&mut self, target: &Target) -> Option<(String, Option<String>)> {
+        let most = FILE_BYTES_MAX.min(self.bytes_left);
+        let mut reader = target.reader().ok()?.take(most + 1);
+        let (mut hasher, mut text, mut length) = (Sha256::new(), Vec::new(), 0_u64);
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let count = reader.read(&mut buffer).ok()?;
+            let part = buffer.get(..count)?;
+            if part.is_empty() {
+                break;
+            }
+            hasher.update(part);
+            length += count as u64;
+            if text.len() <= SCRIPT_BYTES_MAX {
+                text.extend_from_slice(part);
+            }
+        }
+        if length > most {
+            return None;
+        }
+        self.bytes_left -= length;
+        let text = (text.len() <= SCRIPT_BYTES_MAX).then(|| String::from_utf8(text).ok()).flatten();
+        Some((hex::encode(hasher.finalize()), text))
+    }
+
+    /// Where a path leads from the folder in which the command starts.
+    fn place(&self, path: &str) -> PathBuf {
+        let mut place = self.cwd.resolved().to_path_buf();
+        for part in Path::new(path).components() {
+            match part {
+                Component::CurDir => {}
+                // Only before the first name, and so from a folder that is no link.
+                Component::ParentDir => {
+                    place.pop();
+                }
+                Component::RootDir | Component::Prefix(_) | Component::Normal(_) => place.push(part.as_os_str()),
+            }
+        }
+        place
+    }
+
+    /// In the innermost allowed folder that holds it. What lies elsewhere no tool has written.
+    fn below(&self, path: &Path) -> Option<(&Root, RelPath)> {
+        let inside = self.roots.iter().filter_map(|root| Some((root, path.strip_prefix(root.real_path()).ok()?)));
+        let (root, rest) = inside.min_by_key(|(_, rest)| rest.components().count())?;
+        let parts: Option<Vec<String>> = rest.iter().map(|part| part.to_str().map(str::to_owned)).collect();
+        Some((root, RelPath::from_parts(parts?)?))
+    }
+}
+
+/// Whether the system, or the shell that could not start it, reads this text as one for a shell of those that are read here.
+fn is_for_shell(text: &str) -> bool {
+    let Some(interpreter) = text.strip_prefix("#!") else { return !text.contains('\0') };
+    let line = interpreter.lines().next().unwrap_or_default();
+    matches!(
+        line.trim(),
+        "/bin/sh"
+            | "/bin/bash"
+            | "/bin/dash"
+            | "/usr/bin/sh"
+            | "/usr/bin/bash"
+            | "/usr/bin/env bash"
+            | "/usr/bin/env sh"
+    )
+}
+
+/// Whether a program may be found by its name alone in an allowed folder, where a tool may have put it.
+fn finds_programs_in(roots: &[Root]) -> bool {
+    let environment = crate::sandbox::environment(Path::new("/"), "");
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str()).unwrap_or_default();
+    std::env::split_paths(path).any(|folder| roots.iter().any(|root| folder.starts_with(root.real_path())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_for_a_shell_by_its_first_line() {
+        for (text, expected) in [
+            ("echo a", true),
+            ("#!/bin/sh\necho a", true),
+            ("#! /bin/bash\n", true),
+            ("#!/usr/bin/env bash\n", true),
+            ("#!/bin/sh -x\n", false),
+            ("#!/usr/bin/env python3\n", false),
+            ("#!./own\n", false),
+            ("\u{7f}ELF\0", false),
+        ] {
+            assert_eq!(is_for_shell(text), expected, "{text:?}");
+        }
+    }
+}
