@@ -280,13 +280,16 @@ fn result(
 
 fn stopped_words(path: &str, how: Revert) -> String {
     match how {
+        // Nobody is told who wrote: a save of the person's own looks the same.
         Revert::Removed | Revert::Restored | Revert::Left => format!(
-            "The command was stopped with all that it had started: it changed {path}, which git, an editor or an agent \
-             obeys at once. Leave such files to the person, and run the rest without them."
+            "The command was stopped with all that it had started: {path}, which git, an editor or an agent obeys at once, \
+             was changed or removed while it ran, by the command or by another program. Leave such files to the person, and \
+             run the rest without them."
         ),
         Revert::Prevented => format!(
-            "The command was stopped with all that it had started: it opened {path} for writing, which git, an editor or \
-             an agent obeys at once. It was not changed. Leave such files to the person, and run the rest without them."
+            "The command was stopped with all that it had started: {path}, which git, an editor or an agent obeys at once, \
+             was opened for writing while it ran, by the command or by another program. The command did not change it. \
+             Leave such files to the person, and run the rest without them."
         ),
         Revert::Outside => format!(
             "The command was stopped with all that it had started: another program changed {path} meanwhile, which took \
@@ -300,9 +303,15 @@ fn shown(reverted: &Reverted) -> Value {
     let how = match reverted.how {
         Revert::Removed => "removed again: something later executes it",
         Revert::Restored => "put back: something later executes it",
-        Revert::Left => "changed, and could not be put back: something later executes it",
+        Revert::Left => {
+            "changed, and could not be put back: something later executes it; what was there before is in the history of \
+             changes, if there is room"
+        }
         Revert::Outside => "changed by another program while the command ran, and left as it is",
-        Revert::Prevented => "opened for writing, and the command was stopped before: something obeys it at once",
+        Revert::Prevented => {
+            "opened for writing, by the command or by another program, and the command was stopped before it could write: \
+             something obeys it at once"
+        }
     };
     json!({"path": reverted.path, "state": reverted.how, "note": how})
 }

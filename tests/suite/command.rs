@@ -418,7 +418,8 @@ fn run_tool(folder: &Path, args: &Value, progress: Box<dyn Fn(Progress) + Send +
     let tool = find("run_command").unwrap();
     let wanted = tool.parse(args)?.paths.remove(0);
     let parts = wanted.given.split('/').filter(|part| *part != ".").map(str::to_owned).collect();
-    let target = resolve(&root, &RelPath::from_parts(parts).unwrap(), wanted.purpose)?;
+    let (targets, roots) = (vec![resolve(&root, &RelPath::from_parts(parts).unwrap(), wanted.purpose)?], vec![root]);
+    let started = tool.starts(args, &targets, &roots);
     let context = RunContext {
         cancel: CancellationToken::new(),
         limits: Limits::default(),
@@ -426,10 +427,10 @@ fn run_tool(folder: &Path, args: &Value, progress: Box<dyn Fn(Progress) + Send +
         helper: helper().to_path_buf(),
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
-        walls: CommandWalls::default(),
+        walls: CommandWalls { started, ..CommandWalls::default() },
         guard_log: GuardLog::default(),
     };
-    tool.run(Permit::issue(CallId::new("c1"), args.clone(), vec![target], vec![root], String::new()), &context)
+    tool.run(Permit::issue(CallId::new("c1"), args.clone(), targets, roots, String::new()), &context)
 }
 
 #[test]

@@ -582,7 +582,11 @@ pub(crate) fn run_tool_watched(
     on_output: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<Value, RunError> {
     let root = Root::open(folder).unwrap();
-    let target = resolve(&root, &RelPath::default(), Purpose::Read).unwrap();
+    let targets = vec![resolve(&root, &RelPath::default(), Purpose::Read).unwrap()];
+    let roots = vec![root];
+    let args = json!({"command": command});
+    let tool = find("run_command").unwrap();
+    let started = tool.starts(&args, &targets, &roots);
     let context = RunContext {
         cancel,
         limits: Limits::default(),
@@ -594,12 +598,10 @@ pub(crate) fn run_tool_watched(
         helper: helper().to_path_buf(),
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
-        walls: walls.clone(),
+        walls: CommandWalls { started, ..walls.clone() },
         guard_log: GuardLog::default(),
     };
-    let args = json!({"command": command});
-    let permit = Permit::issue(CallId::new("c1"), args, vec![target], vec![root], String::new());
-    find("run_command").unwrap().run(permit, &context)
+    tool.run(Permit::issue(CallId::new("c1"), args, targets, roots, String::new()), &context)
 }
 
 fn repository() -> tempfile::TempDir {

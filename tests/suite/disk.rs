@@ -184,3 +184,45 @@ fn change_what_cannot_be_kept(place: &Path) {
     assert!(desk.tool("write_file", &args, &nod::port::Answer::AllowOnce).success);
     assert_eq!(desk.read("large"), "small");
 }
+
+/// The signal aside, a limit on the size of files is a full disk to whoever writes.
+#[test]
+fn what_a_full_disk_lets_nobody_put_back_is_handed_on_and_nothing_of_nods_own_stays() {
+    use nod::workspace::{Guard, Revert, Taken, Watched, Watching};
+    let test = "disk::what_a_full_disk_lets_nobody_put_back_is_handed_on_and_nothing_of_nods_own_stays";
+    let act = |place: &Path| {
+        let mut guard = Guard::take(&[Root::open(place).unwrap()], Watching::No);
+        guard.fix(100);
+        let has_stand_in = place.join(".git/commondir").exists();
+        drop(guard);
+        let guard = Guard::take(&[Root::open(place).unwrap()], Watching::No);
+        fs::remove_file(place.join(".git/hooks/pre-commit")).unwrap();
+        let reverted = guard.revert(Watched::default()).reverted;
+        (has_stand_in, reverted.into_iter().map(|one| (one.path, one.how, one.taken, one.left)).collect::<Vec<_>>())
+    };
+    let hook = || Taken::File { content: b"#!/bin/sh\n".to_vec(), mode: 0o755 };
+    if let Some(place) = std::env::var_os(PLACE) {
+        let path = ".git/hooks/pre-commit".to_owned();
+        assert_eq!(act(&PathBuf::from(place)), (false, vec![(path, Revert::Left, Some(hook()), None)]));
+        return;
+    }
+    for is_full in [true, false] {
+        let temp = tempfile::tempdir().unwrap();
+        for (path, text) in [(".git/HEAD", "ref: refs/heads/main\n"), (".git/hooks/pre-commit", "#!/bin/sh\n")] {
+            fs::create_dir_all(temp.path().join(path).parent().unwrap()).unwrap();
+            fs::write(temp.path().join(path), text).unwrap();
+        }
+        for part in ["objects", "refs"] {
+            fs::create_dir_all(temp.path().join(".git").join(part)).unwrap();
+        }
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(temp.path().join(".git/hooks/pre-commit"), mode).unwrap();
+        if is_full {
+            assert!(again(test, temp.path(), &["env"], "trap '' XFSZ; ulimit -f 0"), "no limit could be set");
+        } else {
+            // The control: with room there is a stand-in, and the hook is put back.
+            let path = ".git/hooks/pre-commit".to_owned();
+            assert_eq!(act(temp.path()), (true, vec![(path, Revert::Restored, None, Some(hook()))]));
+        }
+    }
+}

@@ -64,6 +64,8 @@ impl Before<'_> {
             let parents = path.split_last().map(|(_, parents)| parents).unwrap_or_default();
             match after.protected.get(path) {
                 Some(now) if kept.is_same(now) || is_at_work(path, kept, now) => {}
+                // A folder that has only become empty changes nothing for git, and is there.
+                None if kept.content == Content::Folder && object_at(self.root, path).is_some() => {}
                 Some(now) => {
                     reverted.push(self.restore(path, kept, Some(now)));
                     made_anew.insert(path);
@@ -241,8 +243,36 @@ impl Before<'_> {
                 left: Taken::of(kept),
                 ..self.reverted(path, Revert::Restored)
             },
-            Err(_) => self.reverted(path, Revert::Left),
+            // What was there is the only copy then: it goes where what was taken away goes.
+            Err(_) => {
+                Reverted { taken: Taken::of(kept), left: now.and_then(Taken::of), ..self.reverted(path, Revert::Left) }
+            }
         }
+    }
+
+    /// Where what is missing at a path begins: a file in a folder that is there, or the outermost protected folder. `None`
+    /// where its folder or its repository went as a whole, which a command may remove.
+    #[cfg(target_os = "linux")]
+    pub(super) fn missing_from<'path>(&self, path: &'path [OsString]) -> Option<&'path [OsString]> {
+        let is_there = |path: &[OsString]| match path.split_last() {
+            Some((name, parents)) => descend(self.root, parents).is_some_and(|parent| parent.stat_of(name).is_ok()),
+            None => true,
+        };
+        let mut prefixes = (1..=path.len()).filter_map(|length| path.get(..length));
+        let missing = prefixes.find(|prefix| !is_there(prefix))?;
+        let repositories = self.found.git_folders.iter().filter(|git| path.starts_with(git));
+        let repository = repositories.max_by_key(|git| git.len());
+        let is_obeyed = repository.is_none_or(|git| descend(self.root, git).is_some_and(|git| is_repository(&git)));
+        let is_protected = self.found.protected.contains_key(missing);
+        (is_protected && is_obeyed && self.was_parent_there(missing)).then_some(missing)
+    }
+
+    /// Puts back what was at a path and below it, all of which is missing.
+    #[cfg(target_os = "linux")]
+    pub(super) fn bring_back(&self, missing: &[OsString]) -> Vec<Reverted> {
+        let from = self.found.protected.range(missing.to_vec()..);
+        let all = from.take_while(|(path, _)| path.starts_with(missing));
+        all.map(|(path, kept)| self.restore(path, kept, None)).collect()
     }
 
     fn reverted(&self, path: &[OsString], how: Revert) -> Reverted {

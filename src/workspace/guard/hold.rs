@@ -200,7 +200,7 @@ pub(super) fn left_over(guarded: &[GuardedRoot]) -> u64 {
     wanted.saturating_sub(most_held()) as u64
 }
 
-fn is_example(path: &[OsString]) -> bool {
+pub(super) fn is_example(path: &[OsString]) -> bool {
     path.last().is_some_and(|name| name.as_encoded_bytes().ends_with(b".sample"))
 }
 

@@ -7,6 +7,8 @@
 
 mod back;
 #[cfg(target_os = "linux")]
+mod gone;
+#[cfg(target_os = "linux")]
 mod hold;
 mod kept;
 mod lead;
@@ -78,7 +80,7 @@ pub struct Reverted {
     pub path: String,
     /// What was done.
     pub how: Revert,
-    /// What lay there and does no longer.
+    /// What lay there and does no longer; of what could not be put back, what was there before.
     pub taken: Option<Taken>,
     /// What lies there now instead; `None` for nothing.
     pub left: Option<Taken>,

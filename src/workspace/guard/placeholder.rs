@@ -114,7 +114,12 @@ fn make(folder: &Folder, name: &OsStr) -> std::io::Result<()> {
         return folder.create_folder(name, Privacy::Umask);
     }
     let mut file = folder.create_file(name, Privacy::Umask)?;
-    if name == COMMON_FOLDER { file.write_all(HERE) } else { Ok(()) }
+    let written = if name == COMMON_FOLDER { file.write_all(HERE) } else { Ok(()) };
+    if written.is_err() {
+        // On a full disk: half of one is none, and git would stumble over it.
+        folder.remove_file(name).ok();
+    }
+    written
 }
 
 /// Takes it away, unless another run holds it or something else is there now.

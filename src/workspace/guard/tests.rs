@@ -539,3 +539,52 @@ fn after_a_crash_a_folder_with_another_name_is_found_and_one_that_is_gone_is_tol
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_gone_and_stays_away_stops_the_command_and_is_brought_back_while_it_runs() {
+    for (gone, path) in [
+        (".git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        (".git/hooks", ".git/hooks/pre-commit"),
+        (".git/config", ".git/config"),
+        (".mcp.json", ".mcp.json"),
+    ] {
+        let place = place();
+        fs::create_dir_all(place.path(".git/objects")).unwrap();
+        fs::create_dir_all(place.path(".git/refs")).unwrap();
+        let before = place.text(path);
+        let mut guard = guard_of(&place);
+        let remove = || {
+            let gone = place.path(gone);
+            if gone.is_dir() { fs::remove_dir_all(gone) } else { fs::remove_file(gone) }.unwrap();
+        };
+        let is_mended = |stops| stops > 0 && fs::read_to_string(place.path(path)).is_ok_and(|now| now == before);
+        let watched = watched(&mut guard, remove, is_mended);
+        assert_eq!(watched.stopped_for.clone().unwrap(), (gone.to_owned(), Revert::Restored));
+        guard.revert(watched);
+        assert_eq!(place.text(path), before);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_or_a_repository_that_goes_as_a_whole_and_a_file_that_comes_again_stop_nothing() {
+    let place = place();
+    for part in [".git/objects", ".git/refs", "lib/.git/objects", "lib/.git/refs"] {
+        fs::create_dir_all(place.path(part)).unwrap();
+    }
+    write(place.temp.path(), "lib/.git/HEAD", "ref");
+    let mut guard = guard_of(&place);
+    // The last one is seen to be gone after all the others were looked for.
+    let change = || {
+        fs::remove_dir_all(place.path("lib")).unwrap();
+        let text = place.text(".mcp.json");
+        fs::remove_file(place.path(".mcp.json")).unwrap();
+        write(place.temp.path(), ".mcp.json", &text);
+        fs::remove_file(place.path(".git/config")).unwrap();
+    };
+    let watched = watched(&mut guard, change, |stops| stops > 0 && place.path(".git/config").exists());
+    let told: Vec<_> = guard.revert(watched).reverted.into_iter().map(|one| one.path).collect();
+    assert_eq!(told, [".git/config"]);
+    assert!(!place.path("lib").exists());
+}

@@ -16,6 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
+use super::gone::Gone;
 use super::hold::{Holds, Where};
 use super::kept::{Kept, Room, descend};
 use super::look::{Found, Look, MOST_FOLDERS, Start, is_repository};
@@ -114,10 +115,11 @@ impl Watcher {
     /// Watches until `end` can be read or is closed. `stop` is called the moment that something must not be there.
     pub(super) fn run(mut self, guard: &Guard, names: &mut Names, end: BorrowedFd<'_>, stop: &dyn Fn()) -> Watched {
         let mut watched = Watched { unwatched: self.unwatched, ..Watched::default() };
+        let mut gone = Gone::new(&guard.roots);
         let mut looks = 0_u32;
         loop {
             let mut waited = [PollFd::new(&self.inotify, PollFlags::IN), PollFd::from_borrowed_fd(end, PollFlags::IN)];
-            let pause = (!self.holds.is_empty()).then_some(&PAUSE);
+            let pause = (!self.holds.is_empty() || !gone.is_empty()).then_some(&PAUSE);
             match poll(&mut waited, pause) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => break,
@@ -133,6 +135,9 @@ impl Watcher {
             }
             if looks.is_multiple_of(LOOKS_PER_ROUND) || round.watcher.holds.is_urgent() {
                 round.look_at_what_is_not_held();
+            }
+            for (number, path) in gone.look(guard, now_ns()) {
+                round.bring_back(number, &path);
             }
             if is_over {
                 break;
@@ -282,6 +287,18 @@ impl Round<'_> {
         }
     }
 
+    /// It was there before and stays away: the command is stopped as for a change.
+    fn bring_back(&mut self, number: usize, path: &[OsString]) {
+        let Some(guarded) = self.guard.roots.get(number) else { return };
+        let before = guarded.before();
+        if let Some(missing) = before.missing_from(path) {
+            (self.stop)();
+            for reverted in before.bring_back(missing) {
+                self.trip(reverted);
+            }
+        }
+    }
+
     fn look_again(&mut self, number: usize, path: &[OsString]) {
         let Some(guarded) = self.guard.roots.get(number) else { return };
         let Some((folder, now)) = now_at(guarded, path) else { return };
@@ -426,7 +443,8 @@ impl Round<'_> {
         (self.stop)();
         let held = super::open_file(guarded.root.folder(), path);
         let reverted = mend();
-        if let (Some(file), Some(_)) = (held, &reverted.taken) {
+        let is_taken = reverted.how != Revert::Left && reverted.taken.is_some();
+        if let Some(file) = held.filter(|_| is_taken) {
             self.watched.held.push((reverted.root, reverted.path.clone(), file));
         }
         self.trip(reverted);
