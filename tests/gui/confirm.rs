@@ -2,7 +2,9 @@
 
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
-use nod::ir::{Access, CommandPreview, ConfirmId, Decider, Leak, Network, Preview, RiskLevel, Tier};
+use nod::ir::{
+    Access, CommandPreview, ConfirmId, Decider, Leak, Network, Preview, RiskLevel, Started, StartedFile, Tier,
+};
 use nod::port::{Answer, Command, ConfirmRequest, Event};
 
 use crate::support::{Stage, question};
@@ -389,19 +391,44 @@ fn command_question(tier: Tier, gaps: &[Leak]) -> ConfirmRequest {
         gaps: gaps.to_vec(),
         network: Network::Denied,
         unseen: 0,
-        started: nod::ir::Started::default(),
+        started: Started::default(),
     });
     request
 }
 
 fn asked_command(tier: Tier, gaps: &[Leak]) -> Stage {
+    asked_about(command_question(tier, gaps))
+}
+
+fn asked_about(request: ConfirmRequest) -> Stage {
     let mut stage = Stage::open();
-    stage.tell(Event::ConfirmAsked(Box::new(command_question(tier, gaps))));
+    stage.tell(Event::ConfirmAsked(Box::new(request)));
     stage.settle();
     stage.pass(600);
     stage.settle();
     stage.commands();
     stage
+}
+
+#[test]
+fn a_command_names_the_files_that_it_starts_with_what_they_hold() {
+    for (sha256, expected) in [
+        (Some("0123456789abcdef".repeat(4)), "build.sh as it is now (SHA-256 0123456789abcdef…)"),
+        (None, "build.sh (not there, too large, or unreadable: its content is not known)"),
+    ] {
+        let mut request = command_question(Tier::A, &[]);
+        let Preview::Command(command) = &mut request.preview else { unreachable!() };
+        let path = "/home/ann/projects/web/build.sh".to_owned();
+        command.started = Started { files: vec![StartedFile { path, sha256 }], is_complete: false };
+        request.reasons.push(nod::policy::AskReason::Unremembered);
+        let stage = asked_about(request);
+        let texts = stage.texts();
+        assert!(texts.iter().any(|text| text == "Starts"), "{texts:?}");
+        assert!(texts.iter().any(|text| text == expected), "{texts:?}");
+        stage.harness.get_by_label_contains("so no rule can cover it");
+    }
+    // The control: a command that starts none has no such row.
+    assert!(!asked_command(Tier::A, &[]).texts().iter().any(|text| text == "Starts"));
 }
 
 #[test]
