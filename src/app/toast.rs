@@ -1,12 +1,14 @@
 //! Short messages that need no answer.
 
 use crate::ir::{Error, UnixMs};
+use crate::port::RESTORABLE;
 
 use super::Intent;
 
 const SHOWN_MS: i64 = 5_000;
 /// With something to do in them, or something to read.
 const SHOWN_LONG_MS: i64 = 12_000;
+const _: () = assert!((SHOWN_LONG_MS as u128) < RESTORABLE.as_millis(), "nothing offers what cannot be had");
 const MOST_SHOWN: usize = 4;
 
 /// What is shown now, oldest first.

@@ -54,6 +54,8 @@ pub enum Task {
     /// Look at, search, export, import and delete conversations
     #[command(subcommand)]
     Sessions(SessionsTask),
+    /// Put a backup in the place of the database; no Nod may be running
+    Restore(RestoreArgs),
     /// See who decided what, and whether that record is whole
     Audit(AuditArgs),
     /// Take back what was changed, and do it again
@@ -69,6 +71,21 @@ pub enum Task {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// `nod restore`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The backup must end with this computer's own seal. What it replaces is kept beside it, and the \
+                        record says what was done.\n\nExample:\n  nod restore ~/nod-backup.db"
+)]
+pub struct RestoreArgs {
+    /// The backup, as Settings made it
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Take one of another computer too: its conversations come along; modes, folders, rules and the seal of its record do not
+    #[arg(long)]
+    pub from_elsewhere: bool,
 }
 
 /// `nod exec`.

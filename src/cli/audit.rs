@@ -80,6 +80,7 @@ const fn break_key(kind: AuditBreakKind) -> &'static str {
         AuditBreakKind::Unreadable => "audit-break-unreadable",
         AuditBreakKind::Cut => "audit-break-cut",
         AuditBreakKind::Forged => "audit-break-forged",
+        AuditBreakKind::Unanchored => "audit-break-unanchored",
         AuditBreakKind::Mended => "audit-break-mended",
         AuditBreakKind::RuleChanged => "audit-break-rule-changed",
         AuditBreakKind::RuleAdded => "audit-break-rule-added",

@@ -59,6 +59,7 @@ fn wants_input(task: &Task) -> bool {
         | Task::Undo(_)
         | Task::Config(_)
         | Task::Doctor(_)
+        | Task::Restore(_)
         | Task::Completions { .. } => false,
     }
 }
@@ -76,6 +77,7 @@ fn key_variable(task: &Task) -> Option<&str> {
         | Task::Undo(_)
         | Task::Config(_)
         | Task::Doctor(_)
+        | Task::Restore(_)
         | Task::Completions { .. } => None,
     }
 }

@@ -15,6 +15,7 @@ mod handover;
 mod link;
 mod models;
 mod providers;
+mod restore;
 mod sessions;
 mod terminal;
 mod tool;
@@ -109,6 +110,9 @@ pub fn run(arguments: &Arguments, task: &Task) -> ExitCode {
 
 fn run_here(arguments: &Arguments, task: &Task, console: &mut Console) -> Result<Exit, String> {
     let data_dir = data_dir(arguments)?;
+    if let Task::Restore(args) = task {
+        return restore::run(args, &data_dir, console);
+    }
     if let Some(done) = read(arguments, task, &data_dir, console) {
         return done;
     }
@@ -152,7 +156,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
         | Task::Undo(_)
         | Task::Config(_)
         | Task::Doctor(_) => true,
-        Task::Exec(_) | Task::Tool(_) | Task::Link(_) | Task::Completions { .. } => false,
+        Task::Exec(_) | Task::Tool(_) | Task::Link(_) | Task::Restore(_) | Task::Completions { .. } => false,
     };
     if !is_reader {
         return None;
@@ -176,7 +180,7 @@ fn read(arguments: &Arguments, task: &Task, data_dir: &Path, console: &mut Conso
         Task::Audit(args) => Some(audit::read(args, archive.as_ref(), console)),
         Task::Undo(task) => undo::read(task, archive.as_ref(), console),
         Task::Config(task) => config::read(task, &settings, console),
-        Task::Exec(_) | Task::Tool(_) | Task::Link(_) | Task::Completions { .. } => None,
+        Task::Exec(_) | Task::Tool(_) | Task::Link(_) | Task::Restore(_) | Task::Completions { .. } => None,
     }
 }
 
@@ -190,9 +194,12 @@ fn write(task: &Task, engine: &Handle, inbox: &Inbox, console: &mut Console) -> 
         Task::Undo(task) => undo::write(task, engine, inbox, console),
         Task::Config(task) => config::write(task, engine, inbox, console),
         Task::Providers(args) => providers::write(args, engine, inbox, console),
-        Task::Tools(_) | Task::Models(_) | Task::Audit(_) | Task::Doctor(_) | Task::Completions { .. } => {
-            Ok(Exit::Done)
-        }
+        Task::Tools(_)
+        | Task::Models(_)
+        | Task::Audit(_)
+        | Task::Doctor(_)
+        | Task::Restore(_)
+        | Task::Completions { .. } => Ok(Exit::Done),
     }
 }
 

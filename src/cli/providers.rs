@@ -72,7 +72,7 @@ pub(super) fn write(
     Ok(Exit::Done)
 }
 
-fn settled(inbox: &Inbox, console: &Console) -> Result<(), String> {
+fn settled(inbox: &Inbox, console: &mut Console) -> Result<(), String> {
     wait(inbox, console, |event| matches!(event, Event::SettingsChanged(_)).then_some(()))
 }
 

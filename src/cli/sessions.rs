@@ -78,11 +78,16 @@ pub(super) fn write(
 }
 
 /// Waits for the event that answers; a fault ends the wait.
-pub(super) fn wait<T>(inbox: &Inbox, console: &Console, pick: impl Fn(&Event) -> Option<T>) -> Result<T, String> {
+pub(super) fn wait<T>(inbox: &Inbox, console: &mut Console, pick: impl Fn(&Event) -> Option<T>) -> Result<T, String> {
     loop {
         let Some(event) = inbox.wait() else { return Err(console.say("cli-engine-ended", &[])) };
         if let Event::Fault { key, args, detail } = &event {
             return Err(fault_text(key, args, detail, console));
+        }
+        // Told once: whoever starts the engine hears it.
+        if let Event::Notice { key, args } = &event {
+            let text = fault_text(key, args, "", console);
+            console.problem(&text);
         }
         if let Some(found) = pick(&event) {
             return Ok(found);

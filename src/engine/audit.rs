@@ -103,7 +103,8 @@ pub(super) fn look_over(shared: &Arc<Shared>, quit: CancellationToken) {
             | AuditBreakKind::Missing
             | AuditBreakKind::Unreadable
             | AuditBreakKind::Cut
-            | AuditBreakKind::Forged => true,
+            | AuditBreakKind::Forged
+            | AuditBreakKind::Unanchored => true,
             // What happened at an earlier start was told there, and rules are told by the opening.
             AuditBreakKind::Mended | AuditBreakKind::RuleChanged | AuditBreakKind::RuleAdded => false,
         };

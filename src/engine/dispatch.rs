@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio::time::error::Elapsed;
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +53,8 @@ pub(super) struct Dispatcher {
     conversations: Arc<Conversations>,
     ended: mpsc::Sender<Ended>,
     ends: mpsc::Receiver<Ended>,
+    /// When what was deleted last is removed for good.
+    purge_at: Option<Instant>,
 }
 
 /// A session's task is over.
@@ -84,17 +87,35 @@ struct Waiting {
     options: TurnOptions,
 }
 
+/// Waits for a moment; for ever where there is none.
+async fn due(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
 impl Dispatcher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (ended, ends) = mpsc::channel(64);
         let conversations = Conversations::new(&shared);
-        Self { shared, sessions: HashMap::new(), pulls: Pulls::default(), links: None, conversations, ended, ends }
+        Self {
+            shared,
+            sessions: HashMap::new(),
+            pulls: Pulls::default(),
+            links: None,
+            conversations,
+            ended,
+            ends,
+            purge_at: None,
+        }
     }
 
     /// Serves until the engine shall end.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, quit: CancellationToken) {
         self.links = Some(Desk::open(&self.shared));
-        session::purge(&self.shared).await;
+        // What offered to bring it back went with the last run.
+        session::purge(&self.shared, Duration::ZERO).await;
         undo::prune_soon(&self.shared);
         let mut is_looked_over = false;
         loop {
@@ -102,6 +123,11 @@ impl Dispatcher {
                 biased;
                 () = quit.cancelled() => break,
                 Some(ended) = self.ends.recv() => self.settle(ended).await,
+                () = due(self.purge_at) => {
+                    self.purge_at = None;
+                    let shared = Arc::clone(&self.shared);
+                    self.shared.errands.spawn(async move { session::purge(&shared, shared.restorable).await });
+                }
                 command = commands.recv() => match command {
                     None | Some(Command::Quit) => break,
                     Some(command) => {
@@ -119,6 +145,12 @@ impl Dispatcher {
         self.end().await;
     }
 
+    /// Has what is deleted now removed for good once nothing offers to bring it back any more.
+    fn purge_later(&mut self) {
+        let moment = Instant::now() + self.shared.restorable;
+        self.purge_at = Some(moment);
+    }
+
     async fn take(&mut self, command: Command) -> Result<(), Fault> {
         let Some(command) = self.conversations.take(command).await? else { return Ok(()) };
         let shared = Arc::clone(&self.shared);
@@ -134,6 +166,7 @@ impl Dispatcher {
             Command::PinSession { session, pinned } => self.change(&session, |session| session.pinned = pinned).await,
             Command::DeleteSession(id) => {
                 self.stop(&id);
+                self.purge_later();
                 session::delete(&shared, &id).await
             }
             Command::RestoreSession(id) => session::restore(&shared, &[id]).await,
@@ -141,6 +174,7 @@ impl Dispatcher {
                 for session in shared.store.list_sessions().await? {
                     self.stop(&session.id);
                 }
+                self.purge_later();
                 session::delete_all(&shared).await
             }
             Command::RestoreSessions(ids) => session::restore(&shared, &ids).await,
@@ -631,6 +665,11 @@ impl Dispatcher {
         self.shared.errands.close();
         if tokio::time::timeout(Duration::from_secs(1), self.shared.errands.wait()).await.is_err() {
             tracing::warn!("an errand did not end in time");
+        }
+        if self.purge_at.is_some()
+            && tokio::time::timeout(CLOSING, session::purge(&self.shared, Duration::ZERO)).await.is_err()
+        {
+            tracing::warn!("what was deleted is removed for good at the next start");
         }
         match tokio::time::timeout(CLOSING, self.shared.store.clone().checkpoint_and_close()).await {
             Ok(Ok(())) => {}

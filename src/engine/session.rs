@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::ir::{Image, MessageId, MessageRecord, MessageStatus, Role, RuleId, Session, SessionId, UnixMs};
 use crate::policy::{Rule, RuleEffect, RuleMaker, RuleScope, RuleSet};
@@ -14,8 +15,6 @@ use super::setting;
 use super::shared::{Shared, unique};
 use super::transcript::Transcript;
 
-/// Deleted sessions can be restored for this long.
-const RESTORABLE_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// Characters of a title that came with an imported chat.
 const LONGEST_TITLE: usize = 200;
 /// Characters of a title.
@@ -87,11 +86,15 @@ pub(super) async fn restore(shared: &Shared, ids: &[SessionId]) -> Result<(), Fa
     list(shared).await
 }
 
-/// Removes what was deleted long ago.
-pub(super) async fn purge(shared: &Shared) {
-    let before = UnixMs(shared.now().0.saturating_sub(RESTORABLE_MS));
-    if let Err(error) = shared.store.purge_deleted(before).await {
-        tracing::warn!(%error, "deleted sessions were not purged");
+/// Removes for good what was deleted so long ago, and what was kept to take its changes back.
+pub(super) async fn purge(shared: &Arc<Shared>, ago: Duration) {
+    let ago_ms = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
+    // What was deleted in this very millisecond is among it.
+    let before = UnixMs(shared.now().0.saturating_sub(ago_ms).saturating_add(1));
+    match shared.store.purge_deleted(before).await {
+        Ok(0) => {}
+        Ok(_) => super::undo::prune(shared).await,
+        Err(error) => tracing::warn!(%error, "deleted sessions were not purged"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::ir::{AuditAct, AuditEntry, AuditOrigin};
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin, is_guarded_setting};
 use crate::port::{Event, Settings, SettingsError};
 use crate::tool::Limits;
 
@@ -46,7 +46,7 @@ pub(super) async fn reset(shared: &Shared, key: &str) -> Result<(), Fault> {
 /// The audit's line about a setting that decisions rest on; none for all others. The value is told where it is a word or
 /// a number: lists may hold paths.
 fn line(shared: &Shared, key: &str, value: Option<&Value>) -> Option<AuditEntry> {
-    if !["safety.", "tools."].iter().any(|group| key.starts_with(group)) {
+    if !is_guarded_setting(key) {
         return None;
     }
     let detail = match value {

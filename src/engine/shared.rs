@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
@@ -31,6 +32,8 @@ pub(super) struct Shared {
     pub(super) hub: Arc<Hub>,
     pub(super) confirms: Confirms,
     pub(super) models: KnownModels,
+    /// For how long what was deleted can be brought back.
+    pub(super) restorable: Duration,
     pub(super) settings: watch::Sender<Settings>,
     pub(super) providers: Arc<dyn ProviderSource>,
     pub(super) keys: Arc<Keys>,

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::ir::{CallId, Clock, ConfirmId, Session, UnixMs};
 use crate::policy::{Platform, Surroundings};
-use crate::port::{Command, Event, Settings};
+use crate::port::{Command, Event, RESTORABLE, Settings};
 use crate::provider::memory::memory;
 use crate::sandbox::BUBBLEWRAP_PATHS;
 use crate::secret::Keyring;
@@ -27,6 +27,7 @@ use super::inbox::{Hub, Inbox, Wake};
 use super::key::Keys;
 use super::link::Board;
 use super::lookup::preset_infos;
+use super::news;
 use super::provider::{ConfiguredProviders, ProviderSource};
 use super::request::KnownModels;
 use super::seal;
@@ -68,6 +69,8 @@ pub struct EngineOptions {
     pub home: Option<PathBuf>,
     /// The tools that there are.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// For how long what was deleted can be brought back, while the engine runs.
+    pub restorable: Duration,
 }
 
 /// Where everything is kept.
@@ -159,6 +162,7 @@ impl EngineOptions {
             bubblewraps: BUBBLEWRAP_PATHS.iter().map(PathBuf::from).collect(),
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()),
             tools: crate::tool::all(),
+            restorable: RESTORABLE,
         }
     }
 }
@@ -193,30 +197,7 @@ impl Engine {
         for problem in problems {
             tracing::warn!(%problem, "a stored setting keeps its default");
         }
-        let mut news = Vec::new();
-        if !recovered.calls.is_empty() {
-            news.push(Event::Notice {
-                key: "notice-recovered-calls",
-                args: vec![("count", recovered.calls.len().to_string())],
-            });
-        }
-        if recovered.changed_rules > 0 {
-            let args = vec![("count", recovered.changed_rules.to_string())];
-            news.push(Event::Notice { key: "notice-rules-changed", args });
-        }
-        if recovered.changed_grounds > 0 {
-            let args = vec![("count", recovered.changed_grounds.to_string())];
-            news.push(Event::Notice { key: "notice-grounds-changed", args });
-        }
-        // A folder that was open and had nothing in it gave nothing away.
-        if let Some(first) = recovered.repaired.iter().find(|path| path.is_file()) {
-            let path = first.display().to_string();
-            let args = vec![("count", recovered.repaired.len().to_string()), ("path", path)];
-            news.push(Event::Notice { key: "notice-repaired", args });
-        }
-        if recovered.is_audit_mended {
-            news.push(Event::Notice { key: "notice-audit-changed", args: Vec::new() });
-        }
+        let mut news = news::of(&recovered);
         let guard_records = match options.storage {
             Storage::InFolder => Some(options.data_dir.join(GUARD_FOLDER)),
             Storage::InMemory => None,
@@ -229,6 +210,7 @@ impl Engine {
             hub: Arc::clone(&hub),
             confirms: Confirms::default(),
             models: KnownModels::default(),
+            restorable: options.restorable,
             settings,
             providers: options.providers,
             keys: options.keys,

@@ -89,6 +89,10 @@ pub enum AuditAct {
     SecretSent,
     /// The audit began.
     Began,
+    /// The database was brought to a newer format.
+    FormatChanged,
+    /// A backup was put in the place of the database.
+    Restored,
     /// The end of the audit was not as Nod had left it, or the key is another one: lines before this one may be missing.
     Mended,
 }
@@ -174,6 +178,8 @@ pub enum AuditBreakKind {
     Cut,
     /// The code of the end does not fit: it was changed from outside, or the key is another one.
     Forged,
+    /// What says beside the database where the audit ended is gone.
+    Unanchored,
     /// At a start, Nod found the end not as it had left it, and went on from there.
     Mended,
     /// The rule that was made here was changed or removed from outside.

@@ -10,6 +10,7 @@ mod confinement;
 mod contact;
 mod context;
 mod error;
+mod guarded;
 mod home;
 mod id;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use confinement::{Confinement, Leak, Network, Obstacle, ObstacleKind, Tier};
 pub use contact::Contact;
 pub use context::{Context, CurrentTask};
 pub use error::{Error, ErrorCode};
+pub use guarded::{STRICT_SETTINGS, is_guarded_setting};
 pub use id::{CallId, Clock, ConfirmId, MessageId, RequestId, RuleId, SessionId, UndoId, UnixMs, UptimeMs};
 pub use known_refusal::KnownRefusal;
 pub use link::{

@@ -10,6 +10,8 @@ pub mod picture;
 mod preset;
 mod settings;
 
+use std::time::Duration;
+
 pub use command::{Command, Fallback, ImageAttachment, TurnOptions};
 pub use confirm::{Answer, ConfirmRequest, ContentFacts, RuleOffer, Unanswered};
 pub use diagnosis::{Diagnosis, Sentence};
@@ -20,3 +22,6 @@ pub use settings::{
     GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, StartsWith, Theme,
     ToolSettings, WindowPlace,
 };
+
+/// For how long what was deleted can be brought back. What offers it is gone by then.
+pub const RESTORABLE: Duration = Duration::from_secs(15);

@@ -272,6 +272,7 @@ impl Settings {
             "safety.remember_commands" => self.safety.remember_commands = false,
             "safety.folders" => self.safety.folders = Vec::new(),
             "tools.enabled" | "tools.disabled" => self.tools.enabled = false,
+            "models.ollama_is_remote" => self.models.ollama_is_remote = true,
             _ => {}
         }
     }

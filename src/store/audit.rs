@@ -11,9 +11,10 @@ use crate::ir::{
 };
 
 use super::anchor::{self, Anchor};
+use super::lineage::{Lineage, Trust};
 use super::row::{json, word};
 use super::seal::SealKey;
-use super::{Store, StoreError, rule};
+use super::{Store, StoreError, migration, rule};
 
 /// Lines that are examined in one look, so that other readers get their turn.
 const LOOK_LINES: u64 = 2_000;
@@ -97,11 +98,14 @@ impl Store {
         let seal = self.seal();
         // Read before the lines: they only grow.
         let anchor = self.data_dir().and_then(|data_dir| anchor::read(&data_dir, &seal));
-        let sought = anchor.clone();
-        let (head, end, is_anchored) = self
+        let (sought, key, is_in_memory) = (anchor.clone(), self.seal(), self.data_dir().is_none());
+        let (head, end, is_anchored, is_unanchored, is_set_back) = self
             .look(move |transaction| {
-                let is_anchored = sought.map_or(Ok(true), |anchor| leads_to(transaction, &anchor))?;
-                Ok((head(transaction)?, last(transaction)?, is_anchored))
+                let is_anchored = sought.as_ref().map_or(Ok(true), |anchor| leads_to(transaction, anchor))?;
+                let (head, end) = (head(transaction)?, last(transaction)?);
+                let lineage = Lineage::of(transaction, &key, sought.as_ref())?;
+                let is_unanchored = !is_in_memory && sought.is_none() && end.is_some() && lineage.had_anchor();
+                Ok((head, end, is_anchored, is_unanchored, lineage.trust == Trust::SetBack))
             })
             .await?;
         let end = end.map_or(0, |(seq, _)| seq);
@@ -134,6 +138,12 @@ impl Store {
                 chain.note(found.seq, found.kind);
             }
         }
+        if is_unanchored {
+            chain.note(chain.seq, AuditBreakKind::Unanchored);
+        }
+        if is_set_back && chain.breaks.is_empty() {
+            chain.note(chain.seq, AuditBreakKind::Forged);
+        }
         let seal = self.seal();
         let rules = self.look(move |transaction| rule::examine(transaction, &seal, &Whose::All)).await?;
         for (_, made) in rules.broken {
@@ -152,36 +162,111 @@ pub(super) fn append(transaction: &Transaction<'_>, seal: &SealKey, entry: &Audi
     add(transaction, seal, seq + 1, &before, entry)
 }
 
+/// What is known of where the audit ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Past<'anchor> {
+    /// There.
+    EndedAt(&'anchor Anchor),
+    /// It was not written down, or that is gone.
+    Unknown,
+    /// It has a past of its own: in memory, or a backup that is put back.
+    Restored,
+}
+
+impl<'anchor> Past<'anchor> {
+    pub(super) fn of(anchor: Option<&'anchor Anchor>) -> Self {
+        anchor.map_or(Self::Unknown, Self::EndedAt)
+    }
+}
+
 /// Begins the audit, or looks whether it still ends as Nod left it; says so in a line of its own where it does not. Gives
 /// whether it was as it should be.
 pub(super) fn open_chain(
     transaction: &Transaction<'_>,
     seal: &SealKey,
-    anchor: Option<&Anchor>,
+    past: Past<'_>,
+    lineage: Lineage,
     now: UnixMs,
 ) -> Result<bool, StoreError> {
     let (head, last) = (head(transaction)?, last(transaction)?);
-    let is_anchored = anchor.map_or(Ok(true), |anchor| leads_to(transaction, anchor))?;
+    // What speaks against the end that is there, in words for the record.
+    let doubt = match past {
+        _ if lineage.trust == Trust::SetBack => Some("the database was set back to an older format"),
+        Past::EndedAt(anchor) if !leads_to(transaction, anchor)? => {
+            Some("an older copy of the database was put in its place")
+        }
+        Past::Unknown if lineage.had_anchor() => Some("what says where the record ended was missing"),
+        Past::EndedAt(_) | Past::Unknown | Past::Restored => None,
+    };
+    // A program that kept no audit yet, and no key, has left none.
+    let is_beginning = !lineage.had_audit()
+        && (seal.is_new() || matches!(past, Past::EndedAt(anchor) if anchor.is_of_nothing() && lineage.format == 0));
     let act = match (&head, &last) {
         (Some(head), Some((seq, hash)))
-            if head.seq == *seq && head.hash == *hash && head.is_sealed(seal) && is_anchored =>
+            if head.seq == *seq && head.hash == *hash && head.is_sealed(seal) && doubt.is_none() =>
         {
             return Ok(true);
         }
-        (None, None) if seal.is_new() => AuditAct::Began,
+        (None, None) if is_beginning => AuditAct::Began,
         // A key that was there before has sealed an audit that is not there any more; or the end is another one.
         (Some(_) | None, _) => AuditAct::Mended,
     };
     let (seq, before) = last.unwrap_or_default();
     let seq = head.map_or(seq, |head| head.seq.max(seq));
-    let detail = if is_anchored { "" } else { "an older copy of the database was put in its place" };
-    let entry = AuditEntry { detail: detail.to_owned(), ..AuditEntry::new(now, act, AuditOrigin::Nod) };
+    let detail = match act {
+        AuditAct::Began => format_words(migration::known(migration::STEPS)),
+        _other => doubt.unwrap_or_default().to_owned(),
+    };
+    let entry = AuditEntry { detail, ..AuditEntry::new(now, act, AuditOrigin::Nod) };
     add(transaction, seal, seq + 1, &before, &entry)?;
     Ok(act == AuditAct::Began)
 }
 
+/// How a line says which format the database has from it on; [`format_known`] reads it.
+fn format_words(format: i64) -> String {
+    format!("format {format}")
+}
+
+/// Says that the database has another format from here on.
+pub(super) fn note_format(transaction: &Transaction<'_>, seal: &SealKey, now: UnixMs) -> Result<(), StoreError> {
+    let entry = AuditEntry::new(now, AuditAct::FormatChanged, AuditOrigin::Nod);
+    let detail = format_words(migration::known(migration::STEPS));
+    append(transaction, seal, &AuditEntry { detail, ..entry })
+}
+
+/// The newest format that the audit says the database had; 0 where it does not say.
+pub(super) fn format_known(connection: &Connection) -> Result<i64, StoreError> {
+    let mut statement = connection.prepare("SELECT entry FROM audit WHERE act IN ('began', 'format-changed')")?;
+    let mut rows = statement.query([])?;
+    let mut newest = 0;
+    while let Some(row) = rows.next()? {
+        let entry: Option<AuditEntry> = serde_json::from_str(&row.get::<_, String>(0)?).ok();
+        let format = entry.and_then(|entry| entry.detail.strip_prefix("format ")?.parse().ok());
+        newest = newest.max(format.unwrap_or(0));
+    }
+    Ok(newest)
+}
+
+/// Whether there is an audit at all: an older program kept none.
+pub(super) fn is_there(connection: &Connection) -> Result<bool, StoreError> {
+    let sql = "SELECT count(*) = 2 FROM sqlite_schema WHERE type = 'table' AND name IN ('audit', 'audit_head')";
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
+}
+
+/// The number and the time of the last line; `None` without a line, or without an audit.
+pub(super) fn last_if_any(connection: &Connection) -> Result<Option<(u64, Option<UnixMs>)>, StoreError> {
+    if !is_there(connection)? {
+        return Ok(None);
+    }
+    let rows = list(connection, "SELECT seq, entry, hash FROM audit ORDER BY seq DESC LIMIT 1", &[])?;
+    Ok(rows.first().map(|row| (row.seq, row.entry.as_ref().map(|entry| entry.time))))
+}
+
 /// Whether the line is there that was the last one once.
-fn leads_to(connection: &Connection, anchor: &Anchor) -> Result<bool, StoreError> {
+pub(super) fn leads_to(connection: &Connection, anchor: &Anchor) -> Result<bool, StoreError> {
+    if anchor.is_of_nothing() {
+        return Ok(true);
+    }
     let read = |row: &Row<'_>| row.get::<_, String>(0);
     let found = connection.query_row("SELECT hash FROM audit WHERE seq = ?1", [signed(anchor.seq)], read).optional()?;
     Ok(found.as_ref() == Some(&anchor.hash))
@@ -277,15 +362,15 @@ pub(super) fn rule_history(transaction: &Transaction<'_>, whose: &Whose) -> Resu
 }
 
 /// Whether every line is as Nod wrote it, and the end where Nod left it.
-pub(super) fn is_whole(transaction: &Transaction<'_>, seal: &SealKey) -> Result<bool, StoreError> {
+pub(super) fn is_whole(connection: &Connection, seal: &SealKey) -> Result<bool, StoreError> {
     let mut chain = Chain::default();
-    let mut statement = transaction.prepare("SELECT seq, entry, hash FROM audit ORDER BY seq")?;
+    let mut statement = connection.prepare("SELECT seq, entry, hash FROM audit ORDER BY seq")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (row, text) = line(row)?;
         chain.take(&row, &text);
     }
-    chain.close(head(transaction)?, seal);
+    chain.close(head(connection)?, seal);
     Ok(chain.breaks.is_empty())
 }
 

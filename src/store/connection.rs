@@ -79,6 +79,8 @@ pub(super) fn prepare_writer(connection: &Connection) -> Result<(), StoreError> 
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    // What is removed leaves nothing in the file that could be read back.
+    connection.pragma_update(None, "secure_delete", true)?;
     // The log is cut back after a checkpoint instead of staying as long as it once was.
     connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
     Ok(())

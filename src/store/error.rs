@@ -72,6 +72,10 @@ pub enum Distrust {
     ForeignOwner,
     /// It is a database of another program.
     ForeignDatabase,
+    /// A backup that cannot be read.
+    DamagedBackup,
+    /// A backup that this computer's key has not sealed, or that was changed since.
+    ForeignBackup,
     /// It holds a trigger, view or virtual table that Nod did not make; its name.
     ForeignSchema(String),
 }
@@ -83,6 +87,10 @@ impl Distrust {
             Self::NotAFile => "something that is not a file stands in its place".to_owned(),
             Self::ForeignOwner => "it belongs to another user; give it back or choose another folder".to_owned(),
             Self::ForeignDatabase => "the file is another program's database".to_owned(),
+            Self::DamagedBackup => "the backup is damaged, or none; nothing was replaced".to_owned(),
+            Self::ForeignBackup => "the backup was made on another computer, or its record was changed since; with \
+                 --from-elsewhere its conversations are restored, but nothing that was allowed in them"
+                .to_owned(),
             Self::ForeignSchema(name) => format!("it holds “{name}”, which Nod did not make"),
         }
     }
@@ -93,6 +101,8 @@ impl Distrust {
             Self::NotAFile => "store-untrusted-not-a-file",
             Self::ForeignOwner => "store-untrusted-owner",
             Self::ForeignDatabase => "store-untrusted-database",
+            Self::DamagedBackup => "store-untrusted-damaged-backup",
+            Self::ForeignBackup => "store-untrusted-foreign-backup",
             Self::ForeignSchema(_) => "store-untrusted-schema",
         }
     }

@@ -6,8 +6,9 @@ use crate::ir::{
     Admission, KeyPlace, LinkCall, LinkCallState, LinkEnd, LinkRecord, LinkServer, SessionId, UnixMs, admit,
 };
 
+use super::guarded::Guarded;
 use super::row::{json_option, parse_option, variant, word};
-use super::{Store, StoreError};
+use super::{Store, StoreError, guarded};
 
 /// How long a call is recognised after the server has its result, and how long the ledger keeps what it gave, in
 /// milliseconds: seven days.
@@ -34,7 +35,9 @@ impl Store {
 
     /// Every server, in the order in which they were added. A token for one run is not among what is known.
     pub async fn link_servers(&self) -> Result<Vec<LinkServer>, StoreError> {
-        self.look(|transaction| {
+        let seal = self.seal();
+        self.look(move |transaction| {
+            let is_ours = Guarded::Servers.is_sealed(transaction, &seal)?;
             let mut statement =
                 transaction.prepare("SELECT url, workspace, key_origin, is_paused FROM link_server ORDER BY row")?;
             let servers = statement.query_map([], |row| {
@@ -43,7 +46,7 @@ impl Store {
                     url: row.get("url")?,
                     workspace: row.get("workspace")?,
                     key: key_origin.map_or(KeyPlace::Nowhere, |origin| KeyPlace::Keyring { origin }),
-                    is_paused: row.get("is_paused")?,
+                    is_paused: row.get::<_, bool>("is_paused")? || !is_ours,
                 })
             })?;
             Ok(servers.collect::<Result<_, _>>()?)
@@ -53,17 +56,19 @@ impl Store {
 
     /// Keeps a server, in the place of an older one of this address.
     pub async fn put_link_server(&self, server: &LinkServer) -> Result<(), StoreError> {
-        let server = server.clone();
+        let (server, seal) = (server.clone(), self.seal());
         self.guard(move |transaction| {
             let key_origin = match &server.key {
                 KeyPlace::Keyring { origin } => Some(origin.as_str()),
                 KeyPlace::Nowhere | KeyPlace::ThisRun { .. } | KeyPlace::Variable { .. } => None,
             };
-            transaction.execute(
-                "INSERT INTO link_server (url, workspace, key_origin, is_paused) VALUES (?1, ?2, ?3, ?4)
-                    ON CONFLICT (url) DO UPDATE SET workspace = ?2, key_origin = ?3, is_paused = ?4",
-                params![server.url, server.workspace, key_origin, server.is_paused],
-            )?;
+            guarded::change(transaction, &seal, Guarded::Servers, || {
+                Ok(transaction.execute(
+                    "INSERT INTO link_server (url, workspace, key_origin, is_paused) VALUES (?1, ?2, ?3, ?4)
+                        ON CONFLICT (url) DO UPDATE SET workspace = ?2, key_origin = ?3, is_paused = ?4",
+                    params![server.url, server.workspace, key_origin, server.is_paused],
+                )?)
+            })?;
             Ok(())
         })
         .await
@@ -72,9 +77,11 @@ impl Store {
     /// Forgets a server with the record of its calls; none of this address is as good. Its ledger stays with its session,
     /// which goes the way of deleted ones.
     pub async fn remove_link_server(&self, url: &str) -> Result<(), StoreError> {
-        let (url, now) = (url.to_owned(), self.now());
+        let (url, seal, now) = (url.to_owned(), self.seal(), self.now());
         self.guard(move |transaction| {
-            transaction.execute("DELETE FROM link_server WHERE url = ?1", [&url])?;
+            guarded::change(transaction, &seal, Guarded::Servers, || {
+                Ok(transaction.execute("DELETE FROM link_server WHERE url = ?1", [&url])?)
+            })?;
             transaction.execute("DELETE FROM link_execution WHERE server = ?1", [&url])?;
             transaction.execute(
                 "UPDATE session SET deleted_at = ?2 WHERE server = ?1 AND deleted_at IS NULL",

@@ -1,12 +1,13 @@
-//! Brings a database to this program's format: numbered steps, forward only, each one transaction, the file copied before.
+//! Brings a database to this program's format: numbered steps, forward only, all in one transaction, the file copied before.
 //!
 //! A step that has been released is never changed; a change of the format is a new step at the end.
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connection::{APPLICATION_ID, header};
+use super::lineage::Adopted;
 use super::{StoreError, place};
 
 /// The steps; step `n` leads from format `n - 1` to format `n`.
@@ -21,6 +22,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migration/8.sql"),
     include_str!("migration/9.sql"),
     include_str!("migration/10.sql"),
+    include_str!("migration/11.sql"),
 ];
 
 /// The format that `steps` lead to.
@@ -28,10 +30,8 @@ pub(super) fn known(steps: &[&str]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
 
-/// The first format in which chats carry codes.
-const SEALED_SESSIONS: i64 = 10;
-
-/// Applies the steps that are missing, and gives whether chats were without codes before. `file` is where the database lies; `None` in memory, where nothing is copied.
+/// Applies the steps that are missing, and gives what they left without codes what `lineage` lets it have. `file` is where the
+/// database lies; `None` where nothing is copied.
 ///
 /// # Errors
 /// `Newer` when the database knows steps that this program does not; then nothing was touched.
@@ -39,33 +39,32 @@ pub(super) fn migrate(
     connection: &mut Connection,
     file: Option<&Path>,
     steps: &[&str],
-) -> Result<Unsealed, StoreError> {
+    adopt: impl FnOnce(&Transaction<'_>) -> Result<Adopted, StoreError>,
+) -> Result<Adopted, StoreError> {
     let found = header(connection, "user_version")?;
     if found > known(steps) {
         let path = file.unwrap_or(Path::new("")).to_owned();
         return Err(StoreError::Newer { path, found, known: known(steps) });
     }
-    for (number, step) in (1_i64..).zip(steps).filter(|(number, _)| *number > found) {
-        if let Some(file) = file
-            // What has just been made has nothing in it to copy.
-            && found > 0
-        {
-            place::back_up(connection, file, number - 1)?;
-        }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute_batch(step)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", number)?;
-        transaction.commit()?;
+    if found == known(steps) {
+        return Ok(Adopted::default());
     }
-    Ok(if found < SEALED_SESSIONS { Unsealed::Sessions } else { Unsealed::Nothing })
-}
-
-/// What an older program left without codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unsealed {
-    Nothing,
-    Sessions,
+    if let Some(file) = file
+        // What has just been made has nothing in it to copy.
+        && found > 0
+    {
+        place::back_up(connection, file, found)?;
+    }
+    // One transaction for all: whatever happens, no format is left that nobody has given its codes.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (_, step) in (1_i64..).zip(steps).filter(|(number, _)| *number > found) {
+        transaction.execute_batch(step)?;
+    }
+    let adopted = adopt(&transaction)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", known(steps))?;
+    transaction.commit()?;
+    Ok(adopted)
 }
 
 #[cfg(test)]
@@ -78,6 +77,11 @@ mod tests {
     const FIRST: &str = "CREATE TABLE note (text TEXT NOT NULL) STRICT; INSERT INTO note VALUES ('kept')";
     const SECOND: &str = "ALTER TABLE note ADD COLUMN size INTEGER; UPDATE note SET size = length(text)";
 
+    #[expect(clippy::unnecessary_wraps, reason = "what is called when all steps are done")]
+    fn nothing(_: &Transaction<'_>) -> Result<Adopted, StoreError> {
+        Ok(Adopted::default())
+    }
+
     fn count(connection: &Connection, table: &str) -> i64 {
         connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
     }
@@ -88,10 +92,10 @@ mod tests {
         let file = folder.path().canonicalize().unwrap().join("nod.db");
         let mut database = connection::open(&file, Mode::Write).unwrap();
         connection::prepare_writer(&database).unwrap();
-        migrate(&mut database, Some(&file), &[FIRST]).unwrap();
+        migrate(&mut database, Some(&file), &[FIRST], nothing).unwrap();
         assert_eq!(place::backups(&file), Vec::<std::path::PathBuf>::new(), "there was nothing to copy");
-        migrate(&mut database, Some(&file), &[FIRST, SECOND]).unwrap();
-        migrate(&mut database, Some(&file), &[FIRST, SECOND]).unwrap();
+        migrate(&mut database, Some(&file), &[FIRST, SECOND], nothing).unwrap();
+        migrate(&mut database, Some(&file), &[FIRST, SECOND], nothing).unwrap();
         assert_eq!(header(&database, "user_version").unwrap(), 2);
         assert_eq!(count(&database, "note WHERE size = 4"), 1);
 
@@ -110,17 +114,17 @@ mod tests {
     #[test]
     fn a_step_that_fails_changes_nothing() {
         let mut database = connection::open_in_memory().unwrap();
-        migrate(&mut database, None, &[FIRST]).unwrap();
+        migrate(&mut database, None, &[FIRST], nothing).unwrap();
         let broken = "DELETE FROM note; ALTER TABLE nowhere ADD COLUMN x";
-        assert!(migrate(&mut database, None, &[FIRST, broken]).is_err());
+        assert!(migrate(&mut database, None, &[FIRST, broken], nothing).is_err());
         assert_eq!((header(&database, "user_version").unwrap(), count(&database, "note")), (1, 1));
     }
 
     #[test]
     fn a_database_with_later_steps_is_left_alone() {
         let mut database = connection::open_in_memory().unwrap();
-        migrate(&mut database, None, &[FIRST, SECOND]).unwrap();
-        let refused = migrate(&mut database, None, &[FIRST]);
+        migrate(&mut database, None, &[FIRST, SECOND], nothing).unwrap();
+        let refused = migrate(&mut database, None, &[FIRST], nothing);
         assert!(matches!(refused, Err(StoreError::Newer { found: 2, known: 1, .. })), "{refused:?}");
     }
 
@@ -129,8 +133,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().canonicalize().unwrap().join("nod.db");
         let mut database = connection::open(&file, Mode::Write).unwrap();
-        migrate(&mut database, Some(&file), &[FIRST]).unwrap();
-        migrate(&mut database, Some(&file), &[FIRST, "SELECT 1", "SELECT 2", "SELECT 3", "SELECT 4", SECOND]).unwrap();
+        migrate(&mut database, Some(&file), &[FIRST], nothing).unwrap();
+        for steps in 2..=6 {
+            let all = [FIRST, "SELECT 1", "SELECT 2", "SELECT 3", "SELECT 4", SECOND];
+            migrate(&mut database, Some(&file), &all[..steps], nothing).unwrap();
+        }
         let names: Vec<_> =
             place::backups(&file).into_iter().map(|path| path.extension().unwrap().to_owned()).collect();
         assert_eq!(names, ["backup-5", "backup-4", "backup-3"]);
@@ -139,7 +146,7 @@ mod tests {
     #[test]
     fn every_table_is_strict() {
         let mut database = connection::open_in_memory().unwrap();
-        migrate(&mut database, None, STEPS).unwrap();
+        migrate(&mut database, None, STEPS, nothing).unwrap();
         let loose =
             "pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT strict AND name <> 'sqlite_schema'";
         assert_eq!(count(&database, loose), 0);

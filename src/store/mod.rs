@@ -16,6 +16,8 @@ mod contact;
 mod draft;
 mod error;
 mod export;
+mod guarded;
+mod lineage;
 mod link;
 mod message;
 mod migration;
@@ -23,6 +25,7 @@ mod place;
 mod provider;
 mod recovery;
 mod refusal;
+mod restore;
 mod room;
 mod row;
 mod rule;
@@ -45,15 +48,18 @@ use rusqlite::{Connection, Transaction};
 
 use crate::ir::{Clock, UnixMs};
 
+use audit::Past;
 use connection::Mode;
-use migration::Unsealed;
+use lineage::{Adopted, Lineage};
 use thread::{Kind, Lane};
 
 pub use error::{Distrust, StoreError};
 pub use export::SessionExport;
+pub use guarded::Tightened;
 pub use message::{Delta, Page};
 pub use place::make_private_folder;
 pub use recovery::Recovery;
+pub use restore::{BackupFrom, Restored};
 pub use seal::SealKey;
 pub use search::{Hit, Words};
 
@@ -145,14 +151,13 @@ impl Store {
         let data_dir = database.parent().unwrap_or(Path::new("")).to_path_buf();
         let seal = seal::of_folder(&data_dir, key)?;
         let now = clock();
-        let (mut writer, unsealed) = match open_writer(&database) {
+        let anchor = anchor::read(&data_dir, &seal);
+        let (mut writer, lineage, adopted) = match open_writer(&database, &seal, anchor.as_ref()) {
             Err(StoreError::Corrupt { .. }) => return Err(place::set_aside(&database, now)),
             other => other?,
         };
-        if unsealed == Unsealed::Sessions {
-            session::seal_all(&writer, &seal)?;
-        }
-        let mut recovered = recovery::recover(&mut writer, &seal, anchor::read(&data_dir, &seal).as_ref(), now)?;
+        let mut recovered = recovery::recover(&mut writer, &seal, Past::of(anchor.as_ref()), lineage, now)?;
+        recovered.take(adopted);
         recovered.repaired = repaired;
         write_anchor(&writer, &data_dir, &seal);
         let reader = connection::open(&database, Mode::Read)?;
@@ -180,10 +185,10 @@ impl Store {
     /// `Sql`, `Io` when no thread can be started.
     pub fn open_in_memory(clock: Clock) -> Result<Opened, StoreError> {
         let mut connection = connection::open_in_memory()?;
-        migration::migrate(&mut connection, None, migration::STEPS)?;
-        connection::trust_own_triggers(&connection)?;
         let seal = SealKey::random()?;
-        recovery::recover(&mut connection, &seal, None, clock())?;
+        migration::migrate(&mut connection, None, migration::STEPS, |all| Lineage::NEW.adopt(all, &seal))?;
+        connection::trust_own_triggers(&connection)?;
+        recovery::recover(&mut connection, &seal, Past::Restored, Lineage::NEW, clock())?;
         let (lane, thread) = Lane::start("nod-store", connection, None, PathBuf::new())?;
         let inner = Inner {
             write: Some(lane.clone()),
@@ -361,7 +366,11 @@ impl Store {
 }
 
 /// Opens the one writer and brings the file to this program's format.
-fn open_writer(database: &Path) -> Result<(Connection, Unsealed), StoreError> {
+fn open_writer(
+    database: &Path,
+    seal: &SealKey,
+    anchor: Option<&anchor::Anchor>,
+) -> Result<(Connection, Lineage, Adopted), StoreError> {
     let needs_check = place::needs_check(database);
     let mut writer = connection::open(database, Mode::Write)?;
     let found = connection::header(&writer, "user_version")?;
@@ -379,8 +388,13 @@ fn open_writer(database: &Path) -> Result<(Connection, Unsealed), StoreError> {
         return Err(StoreError::Corrupt { path: database.to_owned(), aside: None, backup: None });
     }
     connection::prepare_writer(&writer)?;
-    let unsealed = migration::migrate(&mut writer, Some(database), migration::STEPS)?;
+    let lineage = Lineage::of(&writer, seal, anchor)?;
+    let adopted = migration::migrate(&mut writer, Some(database), migration::STEPS, |all| lineage.adopt(all, seal))?;
     connection::trust_own_triggers(&writer)?;
+    if lineage.leaves_traces() {
+        // An older program left in the file what it had removed.
+        writer.execute_batch("VACUUM")?;
+    }
     if !index_complaints.is_empty() {
         tracing::warn!(?index_complaints, "the full-text index is made anew");
         search::rebuild(&mut writer)?;
@@ -388,13 +402,15 @@ fn open_writer(database: &Path) -> Result<(Connection, Unsealed), StoreError> {
     if needs_check {
         place::clear_suspect(database);
     }
-    Ok((writer, unsealed))
+    Ok((writer, lineage, adopted))
 }
 
-/// Writes down where the audit ends now. Nothing depends on it but that an older database is noticed.
+/// Writes down where the audit ends now: without it the next start says that it is missing.
 fn write_anchor(connection: &Connection, data_dir: &Path, seal: &SealKey) {
     let written = audit::last(connection).and_then(|end| match end {
-        Some((seq, hash)) => anchor::write(data_dir, seal, &anchor::Anchor { seq, hash }),
+        Some((seq, hash)) => {
+            anchor::write(data_dir, seal, &anchor::Anchor { seq, hash, format: migration::known(migration::STEPS) })
+        }
         None => Ok(()),
     });
     if let Err(error) = written {

@@ -224,6 +224,52 @@ pub(super) fn restore(database: &Path) -> Result<PathBuf, StoreError> {
     Ok(backup)
 }
 
+/// Copies a backup beside the database that it shall replace; gives the copy.
+pub(super) fn copy_in(backup: &Path, database: &Path) -> Result<PathBuf, StoreError> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => StoreError::Missing { what: "backup", id: backup.display().to_string() },
+        _other => StoreError::io("Reading the backup", backup, source),
+    };
+    let found = fs::canonicalize(backup).map_err(failed)?;
+    if found == *database || !fs::metadata(&found).map_err(failed)?.is_file() {
+        return Err(StoreError::Untrusted { path: backup.to_owned(), problem: Distrust::NotAFile });
+    }
+    let part = beside(database, ".restore-part");
+    discard(&part);
+    let mut copy = private_file(&part).map_err(failed)?;
+    copy.set_len(0).map_err(failed)?;
+    io::copy(&mut File::open(&found).map_err(failed)?, &mut copy).map_err(failed)?;
+    copy.sync_all().map_err(failed)?;
+    Ok(part)
+}
+
+/// Puts a prepared copy in the database's place; gives where the replaced one lies now, if there was one.
+pub(super) fn swap(part: &Path, database: &Path, now: UnixMs) -> Result<Option<PathBuf>, StoreError> {
+    let failed = |source| StoreError::io("Restoring the backup", database, source);
+    let has_one = fs::metadata(database).is_ok_and(|found| found.len() > 0);
+    let aside = beside(database, &format!(".replaced-{}", now.0));
+    // The log first: alone beside another database it would be played into that one.
+    let log = beside(database, "-wal");
+    if fs::metadata(&log).is_ok_and(|found| found.len() > 0) {
+        fs::rename(&log, beside(&aside, "-wal")).map_err(failed)?;
+    }
+    for suffix in ["-wal", "-shm"] {
+        fs::remove_file(beside(database, suffix)).ok();
+    }
+    if has_one {
+        fs::rename(database, &aside).map_err(failed)?;
+    }
+    fs::rename(part, database).map_err(failed)?;
+    Ok(has_one.then_some(aside))
+}
+
+/// Removes a copy that was made here and is of no use any more, with its log.
+pub(super) fn discard(part: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        fs::remove_file(beside(part, suffix)).ok();
+    }
+}
+
 /// Remembers that SQLite found damage, so that the next start looks closely.
 pub(super) fn mark_suspect(database: &Path) {
     if !database.as_os_str().is_empty() {

@@ -4,20 +4,26 @@ use rusqlite::{OptionalExtension as _, Row, named_params};
 
 use crate::ir::{KeyPlace, ModelInfo, ProviderRecord, Proxy};
 
+use super::guarded::Guarded;
 use super::row::{json, parse};
-use super::{Store, StoreError};
+use super::{Store, StoreError, guarded};
 
 impl Store {
     /// Every provider that was set up, in the order in which that was done. A key for one run is not among what is known.
     pub async fn providers(&self) -> Result<Vec<ProviderRecord>, StoreError> {
-        self.look(|transaction| {
+        let seal = self.seal();
+        self.look(move |transaction| {
+            let is_ours = Guarded::Providers.is_sealed(transaction, &seal)?;
             let mut statement = transaction.prepare(
                 "SELECT id, preset, base_url, is_remote, proxy, ca_file, key_origin FROM provider ORDER BY row",
             )?;
             let mut rows = statement.query([])?;
             let mut records = Vec::new();
             while let Some(row) = rows.next()? {
-                records.push(read(row)?);
+                let record = read(row)?;
+                // Whoever has written here may have made an address of elsewhere look like this machine.
+                let is_remote = if is_ours { record.is_remote } else { Some(true) };
+                records.push(ProviderRecord { is_remote, ..record });
             }
             Ok(records)
         })
@@ -26,28 +32,33 @@ impl Store {
 
     /// Keeps a provider, in the place of an older one of this name. One that lies elsewhere now has other models.
     pub async fn put_provider(&self, record: &ProviderRecord) -> Result<(), StoreError> {
-        let record = record.clone();
+        let (record, seal) = (record.clone(), self.seal());
         self.guard(move |transaction| {
             let key_origin = match &record.key {
                 KeyPlace::Keyring { origin } => Some(origin.as_str()),
                 KeyPlace::Nowhere | KeyPlace::ThisRun { .. } | KeyPlace::Variable { .. } => None,
             };
-            transaction.execute(
-                "INSERT INTO provider (id, preset, base_url, is_remote, proxy, ca_file, key_origin)
+            let values = named_params! {
+                ":id": record.id,
+                ":preset": record.preset,
+                ":base_url": record.base_url,
+                ":is_remote": record.is_remote,
+                ":proxy": record.proxy.as_ref().map(Proxy::to_string),
+                ":ca_file": record.ca_file,
+                ":key_origin": key_origin,
+            };
+            let keep = || {
+                let kept = transaction.execute(
+                    "INSERT INTO provider (id, preset, base_url, is_remote, proxy, ca_file, key_origin)
                     VALUES (:id, :preset, :base_url, :is_remote, :proxy, :ca_file, :key_origin)
                     ON CONFLICT (id) DO UPDATE SET preset = :preset, base_url = :base_url, is_remote = :is_remote,
                         proxy = :proxy, ca_file = :ca_file, key_origin = :key_origin,
                         models = CASE WHEN preset = :preset AND base_url = :base_url THEN models END",
-                named_params! {
-                    ":id": record.id,
-                    ":preset": record.preset,
-                    ":base_url": record.base_url,
-                    ":is_remote": record.is_remote,
-                    ":proxy": record.proxy.as_ref().map(Proxy::to_string),
-                    ":ca_file": record.ca_file,
-                    ":key_origin": key_origin,
-                },
-            )?;
+                    values,
+                )?;
+                Ok(kept)
+            };
+            guarded::change(transaction, &seal, Guarded::Providers, keep)?;
             Ok(())
         })
         .await
@@ -55,9 +66,10 @@ impl Store {
 
     /// Forgets a provider; none of this name is as good.
     pub async fn remove_provider(&self, id: &str) -> Result<(), StoreError> {
-        let id = id.to_owned();
+        let (id, seal) = (id.to_owned(), self.seal());
         self.guard(move |transaction| {
-            transaction.execute("DELETE FROM provider WHERE id = ?1", [id])?;
+            let forget = || Ok(transaction.execute("DELETE FROM provider WHERE id = ?1", [id])?);
+            guarded::change(transaction, &seal, Guarded::Providers, forget)?;
             Ok(())
         })
         .await

@@ -6,11 +6,12 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, CallRecord, CallStatus, MessageId, MessageStatus, UnixMs};
 
-use super::anchor::Anchor;
-use super::audit::Whose;
+use super::audit::{Past, Whose};
+use super::guarded::{Reach, Tightened};
+use super::lineage::{Adopted, Lineage};
 use super::row::word;
 use super::seal::SealKey;
-use super::{StoreError, audit, call, link, message, rule, session};
+use super::{StoreError, audit, call, guarded, link, message, rule, secret, session};
 
 /// What was mended when a store was opened.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,20 +29,43 @@ pub struct Recovery {
     /// Sessions whose mode, folders or padlock, and opened files whose names speak of secrets, that were written from outside:
     /// the former are as strict as can be now, the latter closed.
     pub changed_grounds: usize,
+    /// Chats that an older Nod kept, of which nothing shows that nobody has changed them since: as strict as can be, too.
+    pub unproven_sessions: usize,
+    /// Values that somebody else had sent as they are: masked again.
+    pub changed_releases: usize,
+    /// What was written from outside beyond chats.
+    pub tightened: Tightened,
+    /// The same for what an older Nod kept without codes, and nothing vouches for.
+    pub unproven: Tightened,
+}
+
+impl Recovery {
+    /// Adds what the change of format has found.
+    pub(super) fn take(&mut self, adopted: Adopted) {
+        self.unproven_sessions = adopted.sessions;
+        self.unproven = adopted.tightened;
+    }
 }
 
 /// Mends everything in one transaction, and looks whether the audit ends as it was left.
 pub(super) fn recover(
     connection: &mut Connection,
     seal: &SealKey,
-    anchor: Option<&Anchor>,
+    past: Past<'_>,
+    lineage: Lineage,
     now: UnixMs,
 ) -> Result<Recovery, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let is_audit_mended = !audit::open_chain(&transaction, seal, past, lineage, now)?;
+    if lineage.has_changed() {
+        audit::note_format(&transaction, seal, now)?;
+    }
     let mut recovery = Recovery {
-        is_audit_mended: !audit::open_chain(&transaction, seal, anchor, now)?,
+        is_audit_mended,
         changed_rules: rule::examine(&transaction, seal, &Whose::All)?.broken.len(),
         changed_grounds: session::mend_changed(&transaction, seal)? + rule::close_unsealed(&transaction, seal)?,
+        changed_releases: secret::mask_unsealed(&transaction, seal)?,
+        tightened: guarded::mend(&transaction, seal, Reach::Defaults)?,
         ..Recovery::default()
     };
     for mut record in call::unfinished(&transaction)? {

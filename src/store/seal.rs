@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
+use super::anchor::{self, Anchor};
 use super::{StoreError, place};
 
 /// The key's file in the data folder, where no keyring has it.
@@ -129,12 +130,17 @@ pub(super) fn file_in(data_dir: &Path) -> PathBuf {
 /// The key of a data folder whose lock is held: from `elsewhere`, else from its file, else a new one in that file.
 pub(super) fn of_folder(data_dir: &Path, elsewhere: impl FnOnce() -> Option<SealKey>) -> Result<SealKey, StoreError> {
     if let Some(key) = elsewhere() {
+        if key.is_new() {
+            anchor::write(data_dir, &key, &Anchor::of_nothing())?;
+        }
         return Ok(key);
     }
     if let Some(key) = SealKey::in_folder(data_dir)? {
         return Ok(key);
     }
     let key = SealKey::random()?;
+    // Before the key: whatever happens now, a key that was there before has an anchor beside it.
+    anchor::write(data_dir, &key, &Anchor::of_nothing())?;
     key.keep_in_folder(data_dir)?;
     Ok(key)
 }

@@ -298,6 +298,14 @@ fn index(transaction: &Transaction<'_>, table: &'static str, row: i64, text: &st
     Ok(())
 }
 
+/// Works through some pages of an index; gives whether there is more to do.
+pub(super) fn merge(connection: &Connection, index: &str, pages: i64) -> Result<bool, StoreError> {
+    let before = connection.total_changes();
+    connection.execute(&format!("INSERT INTO {index} ({index}, rank) VALUES ('merge', ?1)"), [pages])?;
+    // As FTS5 has it: with nothing left to do, it changes at most one row.
+    Ok(connection.total_changes() - before >= 2)
+}
+
 /// Makes the whole index anew from what is kept.
 pub(super) fn rebuild(connection: &mut Connection) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::params;
+use rusqlite::{Transaction, params};
 
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, SessionId};
 use crate::policy::MaskedSecret;
 
 use super::row::{variant, word};
+use super::seal::SealKey;
 use super::{Store, StoreError, audit};
 
 /// What the code of a value that is sent as it is is for.
@@ -93,4 +94,19 @@ impl Store {
         })
         .await
     }
+}
+
+/// Masks again what somebody else has had sent as it is; gives how many values.
+pub(super) fn mask_unsealed(transaction: &Transaction<'_>, seal: &SealKey) -> Result<usize, StoreError> {
+    let mut statement = transaction.prepare("SELECT session, id, code FROM secret WHERE is_released <> 0")?;
+    let mut rows = statement.query([])?;
+    let mut masked = 0;
+    while let Some(row) = rows.next()? {
+        let (session, id, code): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if !seal.fits(&[SEAL, &session, &id], &code) {
+            let sql = "UPDATE secret SET is_released = 0, code = '' WHERE session = ?1 AND id = ?2";
+            masked += transaction.execute(sql, [session, id])?;
+        }
+    }
+    Ok(masked)
 }

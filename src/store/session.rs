@@ -19,6 +19,9 @@ const VACUUM_FREE_PERCENT: i64 = 25;
 /// … and at least this many pages (16 MiB).
 const VACUUM_FREE_PAGES: i64 = 4096;
 
+/// How many pages of an index are worked through in one step.
+const INDEX_PAGES: i64 = 500;
+
 impl Store {
     /// All sessions, last used first, without deleted ones.
     pub async fn list_sessions(&self) -> Result<Vec<Session>, StoreError> {
@@ -125,15 +128,16 @@ impl Store {
         .await
     }
 
-    /// Hides every session; gives those that were not hidden before.
+    /// Hides every session that a list shows; gives those that were not hidden before. What is kept for a server stays.
     ///
     /// # Errors
     /// Of the database.
     pub async fn delete_all_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
         let now = self.now();
         self.guard(move |transaction| {
-            let mut statement =
-                transaction.prepare("UPDATE session SET deleted_at = ?1 WHERE deleted_at IS NULL RETURNING id")?;
+            let mut statement = transaction.prepare(
+                "UPDATE session SET deleted_at = ?1 WHERE deleted_at IS NULL AND server IS NULL RETURNING id",
+            )?;
             let ids = statement.query_map([now.0], |row| row.get(0).map(SessionId))?;
             Ok(ids.collect::<Result<_, _>>()?)
         })
@@ -153,17 +157,31 @@ impl Store {
         .await
     }
 
-    /// Removes for good what was deleted before this moment, with all that belongs to it, and gives the room back to the
-    /// disk when that is worth it. Gives the number of sessions.
+    /// Removes for good what was deleted before this moment, with all that belongs to it, from the file, its log and the index
+    /// too. One of which a call is still under way waits for the next time. Gives the number of sessions.
     pub async fn purge_deleted(&self, before: UnixMs) -> Result<usize, StoreError> {
         let purged = self.guard(move |transaction| purge(transaction, before)).await?;
         if purged > 0 {
+            self.clean_indexes().await?;
             let shrunk = self.writer()?.run_bare(shrink).await;
             if let Err(error) = shrunk {
                 tracing::warn!(%error, "the database was not made smaller");
             }
         }
         Ok(purged)
+    }
+
+    /// Has the indexes forget the words of what was removed: by themselves they only mark it. In small steps, so that what is
+    /// written meanwhile does not wait.
+    async fn clean_indexes(&self) -> Result<(), StoreError> {
+        for index in ["message_text", "title_text"] {
+            // A negative number begins the work, a positive one goes on with it.
+            let mut pages = -INDEX_PAGES;
+            while self.writer()?.run_bare(move |connection| search::merge(connection, index, pages)).await? {
+                pages = INDEX_PAGES;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -261,7 +279,7 @@ fn grounds(connection: &Connection) -> Result<Vec<(String, Ground, String)>, Sto
 }
 
 /// Gives every session its code: once, when a program that had none has kept them until now.
-pub(super) fn seal_all(connection: &Connection, seal: &SealKey) -> Result<(), StoreError> {
+pub(super) fn seal_all(connection: &Transaction<'_>, seal: &SealKey) -> Result<(), StoreError> {
     for (id, ground, _) in grounds(connection)? {
         connection.execute("UPDATE session SET code = ?2 WHERE id = ?1", params![id, ground.code(seal, &id)?])?;
     }
@@ -336,14 +354,13 @@ pub(super) fn advance(
 }
 
 fn purge(transaction: &Transaction<'_>, before: UnixMs) -> Result<usize, StoreError> {
-    let gone = "SELECT id FROM session WHERE deleted_at < ?1";
-    transaction.execute(
-        &format!("DELETE FROM message_text WHERE rowid IN (SELECT row FROM message WHERE session IN ({gone}))"),
-        [before.0],
-    )?;
-    transaction
-        .execute("DELETE FROM title_text WHERE rowid IN (SELECT row FROM session WHERE deleted_at < ?1)", [before.0])?;
-    Ok(transaction.execute("DELETE FROM session WHERE deleted_at < ?1", [before.0])?)
+    let gone = "deleted_at < ?1 AND id NOT IN
+        (SELECT session FROM call WHERE status IN ('pending', 'waiting', 'running'))";
+    let messages = format!("SELECT row FROM message WHERE session IN (SELECT id FROM session WHERE {gone})");
+    transaction.execute(&format!("DELETE FROM message_text WHERE rowid IN ({messages})"), [before.0])?;
+    let titles = format!("SELECT row FROM session WHERE {gone}");
+    transaction.execute(&format!("DELETE FROM title_text WHERE rowid IN ({titles})"), [before.0])?;
+    Ok(transaction.execute(&format!("DELETE FROM session WHERE {gone}"), [before.0])?)
 }
 
 fn shrink(connection: &Connection) -> Result<(), StoreError> {
@@ -352,6 +369,8 @@ fn shrink(connection: &Connection) -> Result<(), StoreError> {
     if free >= VACUUM_FREE_PAGES && free * 100 >= all * VACUUM_FREE_PERCENT {
         connection.execute_batch("VACUUM")?;
     }
+    // The log still has what was removed.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())
 }
 

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::ir::AuditEntry;
+use crate::ir::{AuditEntry, STRICT_SETTINGS, is_guarded_setting};
 
+use super::guarded::Guarded;
 use super::row::{json, parse};
-use super::{Store, StoreError, audit};
+use super::{Store, StoreError, audit, guarded};
 
 impl Store {
-    /// Every setting that was changed; null for one that cannot be read.
+    /// Every setting that was changed; null for one that cannot be read, and for those that carry a code which does not fit.
     pub async fn settings(&self) -> Result<BTreeMap<String, Value>, StoreError> {
-        self.look(|transaction| {
+        let seal = self.seal();
+        self.look(move |transaction| {
+            let is_ours = Guarded::Settings.is_sealed(transaction, &seal)?;
             let mut statement = transaction.prepare("SELECT key, value FROM setting")?;
             let mut rows = statement.query([])?;
             let mut settings = BTreeMap::new();
@@ -23,7 +26,11 @@ impl Store {
                     tracing::warn!(key, %error, "a setting cannot be read");
                     Value::Null
                 });
-                settings.insert(key, value);
+                let is_null = !is_ours && is_guarded_setting(&key);
+                settings.insert(key, if is_null { Value::Null } else { value });
+            }
+            for key in STRICT_SETTINGS.iter().filter(|_| !is_ours) {
+                settings.entry((*key).to_owned()).or_insert(Value::Null);
             }
             Ok(settings)
         })
@@ -45,12 +52,13 @@ impl Store {
         let value = value.map(|value| json("setting", value)).transpose()?;
         let (key, seal) = (key.to_owned(), self.seal());
         self.guard(move |transaction| {
-            match value {
-                Some(value) => {
-                    transaction.execute("INSERT OR REPLACE INTO setting (key, value) VALUES (?1, ?2)", [key, value])?
-                }
-                None => transaction.execute("DELETE FROM setting WHERE key = ?1", [key])?,
-            };
+            guarded::change(transaction, &seal, Guarded::Settings, || {
+                Ok(match value {
+                    Some(value) => transaction
+                        .execute("INSERT OR REPLACE INTO setting (key, value) VALUES (?1, ?2)", [key, value])?,
+                    None => transaction.execute("DELETE FROM setting WHERE key = ?1", [key])?,
+                })
+            })?;
             entry.map_or(Ok(()), |entry| audit::append(transaction, &seal, &entry))
         })
         .await

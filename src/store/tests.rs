@@ -214,7 +214,8 @@ async fn a_deleted_session_is_hidden_then_back_then_gone_with_everything() {
         store.append_message(&message("s", &id, parent.as_deref(), Role::User, "needle")).await.unwrap();
         parent = Some(id);
     }
-    store.insert_call(&call("s", "c", Some("m0"), CallStatus::Running)).await.unwrap();
+    let running = call("s", "c", Some("m0"), CallStatus::Running);
+    store.insert_call(&running).await.unwrap();
     store.lift(&s, std::path::Path::new("/data/.env")).await.unwrap();
 
     store.delete_session(&s).await.unwrap();
@@ -226,6 +227,8 @@ async fn a_deleted_session_is_hidden_then_back_then_gone_with_everything() {
     assert_eq!(store.search("needle", 10).await.unwrap().len(), 10);
 
     store.delete_session(&s).await.unwrap();
+    assert_eq!(store.purge_deleted(UnixMs(5_001)).await.unwrap(), 0, "a call of it is under way");
+    store.update_call(&crate::ir::CallRecord { status: CallStatus::Succeeded, ..running }).await.unwrap();
     assert_eq!(store.purge_deleted(UnixMs(5_001)).await.unwrap(), 1);
     assert_eq!(store.session(&s).await.unwrap(), None);
     assert_eq!(store.message(&MessageId::new("m7")).await.unwrap(), None);

@@ -27,6 +27,7 @@ mod disk;
 mod failover;
 mod foreign_text;
 mod gate;
+mod gone;
 mod guide;
 mod import;
 mod key;
@@ -52,6 +53,7 @@ mod race;
 mod recovery;
 mod refusal;
 mod replay;
+mod restore;
 mod rule;
 mod scenarios;
 #[cfg(all(target_os = "linux", feature = "gui"))]

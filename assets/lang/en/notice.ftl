@@ -4,6 +4,14 @@
 notice-recovered-calls = Nod closed while calls were running: { $count }. Check their targets; none is run again by itself.
 notice-rules-changed = Rules changed, added or removed from outside: { $count }. They allow nothing, and what they may have refused is refused, until you remove them in the chat's panel or in Settings. `nod audit --verify` shows where they were made.
 notice-grounds-changed = Changed from outside while Nod was closed: { $count } chats or opened protected files. Those chats ask before every call, have no folder and reach this machine only, and those files are closed, until you set them anew in the chat's panel.
+notice-sessions-unproven = An older Nod kept these chats without anything that shows that nobody has changed them since: { $count }. They ask before every call, have no folder and reach this machine only, until you set them anew in the chat's panel.
+notice-releases-changed = Masked values that something other than Nod had sent as they are: { $count }. They are masked again.
+notice-settings-changed = Settings of safety or tools were changed from outside while Nod was closed. The strictest hold: new chats ask before every call, have no folder, and tools are off, until you choose anew in Settings.
+notice-providers-changed = Providers were changed from outside while Nod was closed. All of them count as elsewhere now, so secrets are masked for them. Look at their addresses in Settings, and save each that is right.
+notice-servers-changed = Servers of the device link were changed from outside while Nod was closed. All of them are paused. Look at their folders in Settings before you let them go on.
+notice-settings-unproven = An older Nod kept the settings of safety and tools without anything that shows that nobody has changed them since. The strictest hold in their place, until you choose anew in Settings.
+notice-providers-unproven = An older Nod kept the providers without anything that shows that nobody has changed them since. All of them count as elsewhere until you save them anew in Settings.
+notice-servers-unproven = An older Nod kept the servers of the device link without anything that shows that nobody has changed them since. All of them are paused until you let them go on in Settings.
 notice-repaired = Other users of this computer could read Nod's own files, and now cannot: { $count }, the first of them { $path }. If others use this computer, treat what they hold as seen.
 notice-audit-changed = The record of decisions was changed from outside, or its key was lost. Panel “Audit” or `nod audit --verify` shows where; look through your rules, as a refusal may be missing.
 notice-look-put-back = A command was running when Nod closed. What something would execute later was put back; undo brings it back: { $paths }

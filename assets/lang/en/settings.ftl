@@ -157,7 +157,7 @@ settings-import-help = From a JSON file that Nod has exported, of one chat or of
 settings-import-start = Import…
 settings-data-whole = Everything
 settings-backup = Back up
-settings-backup-help = A copy of the database: chats, settings, rules and the record of decisions. Keys and the files kept for undo are not in it. To go back to it, quit Nod and put it in the place of nod.db in the folder above.
+settings-backup-help = A copy of the database: chats, settings, rules and the record of decisions. Keys and the files kept for undo are not in it. To go back to it, quit Nod and run: nod restore FILE. On another computer only the conversations come along: rules, modes and folders are tied to this one.
 settings-backup-start = Back up…
 settings-delete-all = Delete all chats
 settings-delete-all-help = All chats of this computer. Settings, rules and the record of decisions stay.
@@ -166,9 +166,9 @@ delete-all-title = Delete all chats?
 delete-all-detail = { $count ->
     [one] The one chat of this computer will be deleted, and what runs in it ends.
    *[other] All { $count } chats of this computer will be deleted, and what runs in them ends.
-} The message that follows offers to undo it; later nothing brings them back.
+} The message that follows offers to undo it. After some seconds they are removed from the file for good, with what was kept to undo their changes.
 delete-all = Delete all
-settings-data-note = A deleted chat can be brought back from its message for a short while; then it is gone.
+settings-data-note = A deleted chat can be brought back from its message for some seconds; then it is removed from the file for good. Backups and exports, and the copies that Nod makes before an upgrade (nod.db.backup-…), keep what they hold.
 
 ## Shortcuts, About
 settings-shortcuts-line = Press ? anywhere to see them.

@@ -4,6 +4,14 @@
 notice-recovered-calls = Nod 关闭时还有调用在运行：{ $count } 个。请检查它们的目标；Nod 不会自动重新运行。
 notice-rules-changed = 有规则被外部改动、添加或删除：{ $count } 条。在你从对话面板或设置中移除它们之前，它们不允许任何操作，它们可能拒绝过的操作一律拒绝。`nod audit --verify` 会列出它们建立的位置。
 notice-grounds-changed = Nod 关闭期间，{ $count } 个对话或已开放的受保护文件被外部改动。在你从对话面板重新设置之前，这些对话每次调用都会询问、没有可用目录、只能访问本机，这些文件保持关闭。
+notice-sessions-unproven = 有 { $count } 个对话由旧版 Nod 保存，无法证明此后未被改动。在你从对话面板重新设置之前，它们每次调用都会询问、没有可用目录、只能访问本机。
+notice-releases-changed = 有 { $count } 个被遮盖的值被外部设为原样发送。它们已重新遮盖。
+notice-settings-changed = Nod 关闭期间，安全或工具设置被外部改动。现按最严格的设置执行：新对话每次调用都会询问、没有可用目录，工具已关闭；请在设置中重新选择。
+notice-providers-changed = Nod 关闭期间，服务商被外部改动。现在所有服务商都视为不在本机，机密会被遮盖。请在设置中查看它们的地址，并重新保存正确的服务商。
+notice-servers-changed = Nod 关闭期间，设备连接的服务器被外部改动。所有服务器已暂停。请先在设置中查看它们的目录，再让它们继续。
+notice-settings-unproven = 安全和工具设置由旧版 Nod 保存，无法证明此后未被改动。现按最严格的设置执行，请在设置中重新选择。
+notice-providers-unproven = 服务商由旧版 Nod 保存，无法证明此后未被改动。在你从设置中重新保存之前，它们都视为不在本机。
+notice-servers-unproven = 设备连接的服务器由旧版 Nod 保存，无法证明此后未被改动。在你从设置中让它们继续之前，它们都已暂停。
 notice-repaired = 本机其他用户曾可读取 Nod 自己的文件，现已改为不可读：{ $count } 个，其中第一个是 { $path }。如果有其他人使用这台电脑，请视其中内容已被看到。
 notice-audit-changed = 决策记录被外部改动，或者其密钥已丢失。“审计”面板或 `nod audit --verify` 会显示位置；请检查你的规则，可能有拒绝规则已丢失。
 notice-look-put-back = Nod 关闭时有命令正在运行。以后会被执行的内容已恢复原状，可通过撤销找回：{ $paths }

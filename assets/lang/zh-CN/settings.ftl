@@ -154,15 +154,15 @@ settings-import-help = 从 Nod 导出的 JSON 文件导入，可包含一个或�
 settings-import-start = 导入…
 settings-data-whole = 全部数据
 settings-backup = 备份
-settings-backup-help = 数据库的副本，包含对话、设置、规则和决定记录，不含密钥和为撤销保留的文件。要恢复时，请退出 Nod，用它替换上述目录中的 nod.db。
+settings-backup-help = 数据库的副本，包含对话、设置、规则和决定记录，不含密钥和为撤销保留的文件。要恢复时，请退出 Nod 并运行：nod restore 文件。在另一台电脑上只能恢复对话：规则、确认模式和目录与本机绑定。
 settings-backup-start = 备份…
 settings-delete-all = 删除全部对话
 settings-delete-all-help = 删除本机的全部对话。设置、规则和决定记录会保留。
 settings-delete-all-start = 全部删除…
 delete-all-title = 要删除全部对话吗？
-delete-all-detail = 将删除本机的全部 { $count } 个对话，其中正在进行的工作也会停止。随后的提示中可以撤销，之后将无法恢复。
+delete-all-detail = 将删除本机的全部 { $count } 个对话，其中正在进行的工作也会停止。随后的提示中可以撤销；几秒之后，它们连同为撤销其更改而保留的内容将从文件中彻底清除。
 delete-all = 全部删除
-settings-data-note = 删除的对话可在短时间内从提示中恢复，之后将彻底删除。
+settings-data-note = 删除的对话可在几秒内从提示中恢复，之后将从文件中彻底清除。备份、导出文件以及升级前的副本（nod.db.backup-…）仍会保留其中的内容。
 
 ## Shortcuts, About
 settings-shortcuts-line = 在任何位置按 ? 即可查看。

@@ -25,7 +25,7 @@ use super::start::Storage;
 
 pub(super) use apply::{Order, apply};
 pub(super) use plan::plan;
-pub(super) use prune::prune_soon;
+pub(super) use prune::{prune, prune_soon};
 pub(super) use put_back::{After, keep as keep_put_back};
 pub(super) use show::{list, preview, preview_of, show};
 

@@ -63,6 +63,8 @@ const fn act_key(act: AuditAct) -> &'static str {
         AuditAct::FileLifted => "audit-act-file-lifted",
         AuditAct::SecretSent => "audit-act-secret-sent",
         AuditAct::Began => "audit-act-began",
+        AuditAct::FormatChanged => "audit-act-format-changed",
+        AuditAct::Restored => "audit-act-restored",
         AuditAct::Mended => "audit-act-mended",
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct Setup {
     pub(crate) model: (&'static str, &'static str),
     /// Where a bubblewrap may be.
     pub(crate) bubblewraps: Vec<PathBuf>,
+    /// For how long what was deleted can be brought back.
+    pub(crate) restorable: Duration,
 }
 
 impl Setup {
@@ -91,6 +93,7 @@ impl Setup {
             settings: Vec::new(),
             model: ("scripted", "script"),
             bubblewraps: BUBBLEWRAP_PATHS.iter().map(PathBuf::from).collect(),
+            restorable: nod::port::RESTORABLE,
         }
     }
 
@@ -391,6 +394,7 @@ fn start(setup: &Setup, home: &Path, data: &Path) -> (Engine, Inbox) {
     options.providers = Arc::clone(&setup.source);
     options.tools.clone_from(&setup.tools);
     options.bubblewraps.clone_from(&setup.bubblewraps);
+    options.restorable = setup.restorable;
     options.clock = Arc::clone(&setup.clock);
     let engine = Engine::start(options).unwrap();
     let inbox = engine.subscribe(Arc::new(|| {}));
