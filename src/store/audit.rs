@@ -213,13 +213,12 @@ pub(super) fn open_chain(
     };
     let (seq, before) = last.unwrap_or_default();
     let seq = head.map_or(seq, |head| head.seq.max(seq));
-    let detail = match act {
-        AuditAct::Began => format_words(migration::known(migration::STEPS)),
-        _other => doubt.unwrap_or_default().to_owned(),
-    };
+    let is_new = act == AuditAct::Began;
+    let detail =
+        if is_new { format_words(migration::known(migration::STEPS)) } else { doubt.unwrap_or_default().to_owned() };
     let entry = AuditEntry { detail, ..AuditEntry::new(now, act, AuditOrigin::Nod) };
     add(transaction, seal, seq + 1, &before, &entry)?;
-    Ok(act == AuditAct::Began)
+    Ok(is_new)
 }
 
 /// How a line says which format the database has from it on; [`format_known`] reads it.

@@ -35,23 +35,17 @@ impl Guarded {
         let sql = match self {
             Self::Settings => "SELECT key, value FROM setting ORDER BY key",
             Self::Providers => {
-                "SELECT id, preset, base_url, ifnull(is_remote, ''), ifnull(proxy, ''), ifnull(ca_file, ''),
+                "SELECT id, preset, base_url, ifnull(CAST(is_remote AS TEXT), ''), ifnull(proxy, ''), ifnull(ca_file, ''),
                     ifnull(key_origin, '') FROM provider ORDER BY id"
             }
-            Self::Servers => "SELECT url, workspace, ifnull(key_origin, ''), is_paused FROM link_server ORDER BY url",
+            Self::Servers => "SELECT url, workspace, ifnull(key_origin, ''), CAST(is_paused AS TEXT) FROM link_server ORDER BY url",
         };
         let mut statement = connection.prepare(sql)?;
         let columns = statement.column_count();
         let mut rows = statement.query([])?;
         let mut texts = vec![format!("nod {} 1", self.name())];
         while let Some(row) = rows.next()? {
-            let mut read = Vec::with_capacity(columns);
-            for column in 0..columns {
-                read.push(match row.get_ref(column)? {
-                    rusqlite::types::ValueRef::Integer(number) => number.to_string(),
-                    other => String::from_utf8_lossy(other.as_bytes().unwrap_or_default()).into_owned(),
-                });
-            }
+            let mut read = (0..columns).map(|column| row.get::<_, String>(column)).collect::<Result<Vec<_>, _>>()?;
             if self != Self::Settings || read.first().is_some_and(|key| is_guarded_setting(key)) {
                 texts.append(&mut read);
             }
@@ -67,6 +61,17 @@ impl Guarded {
         let texts = self.texts(connection)?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         Ok(code.is_some_and(|code| seal.fits(&texts, &code)))
+    }
+
+    /// The same for who only looks: an older Nod's database has no codes yet, and nothing is decided by what is read of it.
+    pub(super) fn is_trusted(
+        self,
+        connection: &Connection,
+        seal: &SealKey,
+        reader: Reader,
+    ) -> Result<bool, StoreError> {
+        let is_older = reader == Reader::OnlyLooks && !connection.table_exists(None, "seal")?;
+        Ok(is_older || self.is_sealed(connection, seal)?)
     }
 
     /// Gives it its code as it stands.
@@ -98,6 +103,15 @@ impl Guarded {
             Self::Servers => Ok(transaction.execute("UPDATE link_server SET is_paused = 1", [])?),
         }
     }
+}
+
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// The one process that decides and writes.
+    Decides,
+    /// One beside it, or of a database that cannot be written.
+    OnlyLooks,
 }
 
 /// What is made strict.

@@ -35,9 +35,9 @@ impl Store {
 
     /// Every server, in the order in which they were added. A token for one run is not among what is known.
     pub async fn link_servers(&self) -> Result<Vec<LinkServer>, StoreError> {
-        let seal = self.seal();
+        let (seal, reader) = (self.seal(), self.reader());
         self.look(move |transaction| {
-            let is_ours = Guarded::Servers.is_sealed(transaction, &seal)?;
+            let is_ours = Guarded::Servers.is_trusted(transaction, &seal, reader)?;
             let mut statement =
                 transaction.prepare("SELECT url, workspace, key_origin, is_paused FROM link_server ORDER BY row")?;
             let servers = statement.query_map([], |row| {

@@ -50,6 +50,7 @@ use crate::ir::{Clock, UnixMs};
 
 use audit::Past;
 use connection::Mode;
+use guarded::Reader;
 use lineage::{Adopted, Lineage};
 use thread::{Kind, Lane};
 
@@ -358,6 +359,10 @@ impl Store {
         job: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.0.read.as_ref().ok_or(StoreError::Closed)?.run(Kind::Read, job).await
+    }
+
+    fn reader(&self) -> Reader {
+        if self.0.write.is_some() { Reader::Decides } else { Reader::OnlyLooks }
     }
 
     fn writer(&self) -> Result<&Lane, StoreError> {

@@ -226,9 +226,12 @@ pub(super) fn restore(database: &Path) -> Result<PathBuf, StoreError> {
 
 /// Copies a backup beside the database that it shall replace; gives the copy.
 pub(super) fn copy_in(backup: &Path, database: &Path) -> Result<PathBuf, StoreError> {
-    let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound => StoreError::Missing { what: "backup", id: backup.display().to_string() },
-        _other => StoreError::io("Reading the backup", backup, source),
+    let failed = |source: io::Error| {
+        if source.kind() == io::ErrorKind::NotFound {
+            StoreError::Missing { what: "backup", id: backup.display().to_string() }
+        } else {
+            StoreError::io("Reading the backup", backup, source)
+        }
     };
     let found = fs::canonicalize(backup).map_err(failed)?;
     if found == *database || !fs::metadata(&found).map_err(failed)?.is_file() {

@@ -11,9 +11,9 @@ use super::{Store, StoreError, guarded};
 impl Store {
     /// Every provider that was set up, in the order in which that was done. A key for one run is not among what is known.
     pub async fn providers(&self) -> Result<Vec<ProviderRecord>, StoreError> {
-        let seal = self.seal();
+        let (seal, reader) = (self.seal(), self.reader());
         self.look(move |transaction| {
-            let is_ours = Guarded::Providers.is_sealed(transaction, &seal)?;
+            let is_ours = Guarded::Providers.is_trusted(transaction, &seal, reader)?;
             let mut statement = transaction.prepare(
                 "SELECT id, preset, base_url, is_remote, proxy, ca_file, key_origin FROM provider ORDER BY row",
             )?;

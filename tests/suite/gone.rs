@@ -39,7 +39,7 @@ fn said(restorable: Duration) -> Desk {
 
 #[test]
 fn a_deleted_chat_can_be_brought_back_while_that_is_offered() {
-    let mut desk = said(Duration::from_secs(600));
+    let mut desk = said(Duration::from_mins(10));
     desk.send(Command::DeleteSession(desk.session.clone()));
     desk.until(|event| matches!(event, Event::SessionDeleted(_)));
     assert!(!traces(desk.data.path()).is_empty(), "the control: it is still there");
@@ -65,14 +65,14 @@ fn once_it_is_not_offered_any_more_nothing_of_it_is_left_in_any_file() {
 
 #[test]
 fn what_is_deleted_just_before_the_end_is_gone_with_the_end_and_else_with_the_next_start() {
-    let mut desk = said(Duration::from_secs(600));
+    let mut desk = said(Duration::from_mins(10));
     desk.send(Command::DeleteSession(desk.session.clone()));
     desk.until(|event| matches!(event, Event::SessionDeleted(_)));
     desk.stop_engine();
     assert_eq!(traces(desk.data.path()), [""; 0]);
 
     // Broken off before that: the next start does it.
-    let mut desk = said(Duration::from_secs(600));
+    let mut desk = said(Duration::from_mins(10));
     desk.stop_engine();
     let outside = rusqlite::Connection::open(desk.data.path().join("nod.db")).unwrap();
     outside.execute_batch("UPDATE session SET deleted_at = 1").unwrap();

@@ -137,6 +137,9 @@ fn a_true_upgrade_keeps_everything_and_accuses_nobody() {
     for steps in [WITHOUT_SETTING_CODES.to_owned(), WITHOUT_CODES.to_owned()] {
         let folder = Folder::new();
         folder.as_then().outside(&steps);
+        let looker = Store::open_read_only(folder.path(), clock()).unwrap();
+        assert_eq!(wait(looker.settings()).unwrap()["safety.mode"], json!("every-call"), "{steps}");
+        drop(looker);
         let (found, chat, breaks) = folder.opened();
         assert_eq!((found, breaks), (Recovery::default(), vec![]), "{steps}");
         assert_eq!(ground(&chat), ground(&session("s")), "{steps}");
