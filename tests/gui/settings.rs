@@ -124,6 +124,8 @@ const SAME_EVERYWHERE: &[&str] = &[
     "English",
     "ollama.com",
     "run_command",
+    "nod",
+    "restore",
     "Apache",
     "Inter",
     "Noto",
