@@ -12,6 +12,7 @@ use crate::engine::system_clock;
 
 use crate::link::thread::rfc3339;
 
+use super::caller::Caller;
 use super::ledger;
 use super::serve::serve;
 use super::token::{new_token, token_hash};
@@ -125,6 +126,12 @@ enum TokenTask {
 
 /// Runs the program.
 pub fn run() -> ExitCode {
+    run_with(|_caller| {})
+}
+
+/// Runs the program with calls of its own beside those of its clients: when a server listens, `beside` is given the way to
+/// the devices, in the runtime that serves them.
+pub fn run_with(beside: impl FnOnce(Caller)) -> ExitCode {
     let arguments = Arguments::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -135,7 +142,7 @@ pub fn run() -> ExitCode {
     };
     let done = runtime.block_on(async {
         match arguments.task {
-            Task::Serve(options) => serve(&options).await,
+            Task::Serve(options) => serve(&options, beside).await,
             Task::Token(task) => token(task).await,
         }
     });

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::link::wire::{CloseCode, FromServer, OfferedTool};
 
@@ -89,7 +89,21 @@ struct Waiting {
     execution_id: String,
     device: Device,
     rank: Rank,
-    wake: watch::Sender<Option<Woken>>,
+    slot: Arc<Slot>,
+}
+
+/// What has happened since whoever waits was last told. A `watch` does as much, and takes as long as all the rest of a wait.
+#[derive(Default)]
+struct Slot {
+    latest: Mutex<Option<Woken>>,
+    told: Notify,
+}
+
+impl Slot {
+    fn tell(&self, woken: Woken) {
+        *lock(&self.latest) = Some(woken);
+        self.told.notify_one();
+    }
 }
 
 /// A wait for a call's result. Dropping it ends the wait.
@@ -97,7 +111,7 @@ pub(super) struct Wait<'a> {
     connections: &'a Connections,
     call: (String, String),
     execution_id: String,
-    woken: watch::Receiver<Option<Woken>>,
+    slot: Arc<Slot>,
 }
 
 #[cfg(test)]
@@ -236,12 +250,16 @@ impl Connections {
 
     /// Starts to wait for a call; begun before it is sent, so that no answer can come too early.
     pub(super) fn wait(&self, tool_call_id: &str, execution_id: &str, device: &Device, rank: &Rank) -> Wait<'_> {
-        let (wake, woken) = watch::channel(None);
-        let waiting =
-            Waiting { execution_id: execution_id.to_owned(), device: device.clone(), rank: rank.clone(), wake };
+        let slot = Arc::<Slot>::default();
+        let waiting = Waiting {
+            execution_id: execution_id.to_owned(),
+            device: device.clone(),
+            rank: rank.clone(),
+            slot: Arc::clone(&slot),
+        };
         let call = (device.user.clone(), tool_call_id.to_owned());
         lock(&self.table).waiting.entry(call.clone()).or_default().push(waiting);
-        Wait { connections: self, call, execution_id: execution_id.to_owned(), woken }
+        Wait { connections: self, call, execution_id: execution_id.to_owned(), slot }
     }
 
     /// Wakes everybody who waits for a user's call. They may go on waiting: the result may be that of an earlier dispatch, and
@@ -249,7 +267,7 @@ impl Connections {
     pub(super) fn resolve(&self, user: &str, tool_call_id: &str, ended: Option<&Arc<Ended>>) {
         let call = (user.to_owned(), tool_call_id.to_owned());
         for waiting in lock(&self.table).waiting.get(&call).into_iter().flatten() {
-            waiting.wake.send_replace(Some(Woken::Result(ended.cloned())));
+            waiting.slot.tell(Woken::Result(ended.cloned()));
         }
     }
 
@@ -302,7 +320,7 @@ impl Table {
     fn wake_lost(&mut self, is_lost: impl Fn(&Waiting) -> bool) {
         self.waiting.retain(|_, waiting| {
             for lost in waiting.extract_if(.., |waiting| is_lost(waiting)) {
-                lost.wake.send_replace(Some(Woken::Lost));
+                lost.slot.tell(Woken::Lost);
             }
             !waiting.is_empty()
         });
@@ -312,9 +330,12 @@ impl Table {
 impl Wait<'_> {
     /// What happens next to the call. Of several things since the last time, the latest.
     pub(super) async fn next(&mut self) -> Woken {
-        match self.woken.changed().await {
-            Ok(()) => self.woken.borrow_and_update().clone().unwrap_or(Woken::Lost),
-            Err(_told_before) => Woken::Lost,
+        loop {
+            if let Some(woken) = lock(&self.slot.latest).take() {
+                return woken;
+            }
+            // What is told between the look and this is not missed: a `Notify` remembers one.
+            self.slot.told.notified().await;
         }
     }
 }

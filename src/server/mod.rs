@@ -8,6 +8,7 @@
 mod agent;
 mod args;
 mod bus;
+mod caller;
 mod connection;
 mod door;
 mod heart;
@@ -26,4 +27,5 @@ mod ticket;
 mod token;
 mod tool;
 
-pub use args::run;
+pub use args::{run, run_with};
+pub use caller::Caller;

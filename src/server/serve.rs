@@ -19,6 +19,7 @@ use crate::secret::{MemoryVault, SecretKey};
 use super::agent::Agent;
 use super::args::Serve;
 use super::bus;
+use super::caller::Caller;
 use super::connection::Connections;
 use super::door;
 use super::heart::Heart;
@@ -38,11 +39,11 @@ const IDLE_WAIT: Duration = Duration::from_secs(100);
 /// Shorter secrets can be guessed.
 const SHORTEST_SECRET: usize = 32;
 
-/// Serves until interrupted.
+/// Serves until interrupted. `beside` is given the way to the devices when the server listens.
 ///
 /// # Errors
 /// In words for the operator.
-pub(super) async fn serve(options: &Serve) -> Result<(), String> {
+pub(super) async fn serve(options: &Serve, beside: impl FnOnce(Caller)) -> Result<(), String> {
     start_log();
     for warning in options.warnings() {
         eprintln!("nod-server: warning: {warning}");
@@ -103,6 +104,7 @@ pub(super) async fn serve(options: &Serve) -> Result<(), String> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     println!("nod-server listens at {scheme}://{address}");
     std::io::stdout().flush().map_err(|error| error.to_string())?;
+    beside(Caller::new(Arc::clone(&house.calls)));
     let router = router(house);
     let served = async {
         if let Some(acceptor) = tls {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::ir::{Clock, UnixMs};
@@ -151,15 +152,18 @@ impl Calls {
         }
         let timeout = tokio::time::sleep(self.wait);
         let gone = self.gone_elsewhere(&device, &found);
-        tokio::pin!(timeout, gone);
+        // News of a result may be lost on its way between processes; the ledger knows.
+        let look = tokio::time::sleep(ASK_AFTER);
+        tokio::pin!(timeout, gone, look);
         loop {
             let woken = tokio::select! {
                 biased;
                 woken = wait.next() => woken,
                 () = cancel.cancelled() => return call.cancelled().await,
-                woken = &mut gone => {
-                    gone.set(self.gone_elsewhere(&device, &found));
-                    woken
+                () = &mut gone => Woken::Lost,
+                () = &mut look, if found.here.is_none() => {
+                    look.as_mut().reset(Instant::now() + ASK_AFTER);
+                    Woken::Result(None)
                 }
                 () = &mut timeout => return call.timed_out().await,
             };
@@ -198,9 +202,8 @@ impl Calls {
         }
     }
 
-    /// Returns when the connection that another process held is there no more, and from time to time while it is: news of a
-    /// result may have been lost, and the ledger knows. One that is here ends in the table.
-    async fn gone_elsewhere(&self, device: &Device, found: &Found) -> Woken {
+    /// Returns when the connection that another process held is there no more. One that is here ends in the table.
+    async fn gone_elsewhere(&self, device: &Device, found: &Found) {
         if found.here.is_some() {
             return std::future::pending().await;
         }
@@ -208,8 +211,8 @@ impl Calls {
         while unanswered < 2 {
             tokio::time::sleep(ASK_AFTER).await;
             match self.bus.ask(device, Question::Describe).await {
-                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank => return Woken::Result(None),
-                Ok(Some(Reply::Device { .. } | Reply::Sent | Reply::Gone)) => return Woken::Lost,
+                Ok(Some(Reply::Device { rank, .. })) if rank == found.rank => unanswered = 0,
+                Ok(Some(Reply::Device { .. } | Reply::Sent | Reply::Gone)) => return,
                 // Once may be a busy moment.
                 Ok(None) => unanswered += 1,
                 Err(fault) => {
@@ -217,7 +220,6 @@ impl Calls {
                 }
             }
         }
-        Woken::Lost
     }
 
     async fn dispatch(&self, device: &Device, found: &Found, request: Box<CallRequest>) -> bool {

@@ -194,10 +194,14 @@ impl Line {
                 code = &mut closing => break code.map_or(Over::Gone, Over::Close),
                 // Before the end: calls that are taken back as the server goes down are told so.
                 Some(message) = outlet.outbox.recv() => {
+                    // Who else has something to send at this moment comes first: one write for all of it.
+                    tokio::task::yield_now().await;
                     self.send_all(*message, || outlet.outbox.try_recv().ok().map(|message| *message)).await
                 }
                 () = &mut end => break Over::Close(CloseCode::GoingAway),
                 Some((bytes, told)) = recording.next() => {
+                    // The same here: one commit ends many waits.
+                    tokio::task::yield_now().await;
                     recording_bytes = recording_bytes.saturating_sub(bytes);
                     let mut broken = None;
                     let more = || {

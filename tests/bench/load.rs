@@ -10,12 +10,15 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use link::{Client, Server, connect_all, play, possible_devices, runtime};
+use link::{Client, LOAD, Server, connect_all, play, possible_devices, runtime, use_processor};
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("serve" | "token") => drop(nod::server::run()),
-        Some(_) | None => runtime().block_on(load()),
+        Some(_) | None => {
+            use_processor(LOAD);
+            runtime().block_on(load());
+        }
     }
 }
 
@@ -34,7 +37,7 @@ async fn load() {
 
     let empty = server.resident_kib();
     let sockets = connect_all(&server, &token, devices).await;
-    let (idle, idle_micros) = (server.resident_kib(), server.micros());
+    let (idle, before) = (server.resident_kib(), server.spent());
     let mut players = JoinSet::new();
     for socket in sockets {
         players.spawn(play(socket));
@@ -63,7 +66,7 @@ async fn load() {
     }
     let lasted = began.elapsed();
 
-    let (busy, micros) = (server.resident_kib(), server.micros() - idle_micros);
+    let (busy, a_call) = (server.resident_kib(), server.spent_since(&before, wanted).whole);
     let figures = Client::connect(&server.address, &token).await.get("/metrics").await;
     for figure in [
         format!("nod_devices_connected {devices}\n"),
@@ -89,8 +92,8 @@ async fn load() {
     );
     println!(
         "processor  {:.0} µs a call with its HTTP and the devices' signs of life, {:.1} % of one core in all",
-        micros / wanted as f64,
-        micros / lasted.as_micros() as f64 * 100.0
+        a_call,
+        a_call * wanted as f64 / lasted.as_micros() as f64 * 100.0
     );
     println!("a call     {:.1?} median, {:.1?} at the 99th of a hundred, {:.1?} at most", at(50), at(99), at(100));
 }

@@ -1,16 +1,21 @@
 //! A server that is this program, started again, and who talks to it: HTTP clients and devices.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+/// As `nod-server` has it: this program is the server too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -26,9 +31,36 @@ pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads")
 }
 
+/// The server has one processor and what plays its clients has another: what a call costs is not to hang on how often they
+/// change places.
+const SERVER: usize = 0;
+pub(crate) const LOAD: usize = 1;
+
+/// Has this thread, and what it starts, use one processor alone. Where there is none of that number all goes as before.
+pub(crate) fn use_processor(number: usize) {
+    let mut only = CpuSet::new();
+    only.set(number);
+    sched_setaffinity(None, &only).ok();
+}
+
+/// Processor time in microseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Spent {
+    pub(crate) whole: f64,
+    pub(crate) ledger: f64,
+}
+
+impl Spent {
+    /// The one that is less: what disturbs a run only makes it longer.
+    pub(crate) fn or_less(self, other: Option<Self>) -> Self {
+        other.filter(|other| other.whole < self.whole).unwrap_or(self)
+    }
+}
+
 /// A server of its own; ended when dropped.
 pub(crate) struct Server {
     child: Child,
+    said: BufReader<ChildStdout>,
     pub(crate) address: String,
 }
 
@@ -40,27 +72,54 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts this program with other words, and waits for the line with its address.
+    /// Starts this program with other words on the server's processor, and waits for the line with its address.
     pub(crate) fn start(words: &[&str]) -> Self {
         let own = program();
-        let mut child =
-            Command::new(own).args(words).env("NOD_LOG", "warn").stdout(Stdio::piped()).spawn().expect("a process");
+        let mut command = Command::new(own);
+        command.args(words).env("NOD_LOG", "warn").stdin(Stdio::piped()).stdout(Stdio::piped());
+        // What a thread starts has that thread's processor.
+        let start = || {
+            use_processor(SERVER);
+            command.spawn().expect("a process")
+        };
+        let mut child = std::thread::scope(|scope| scope.spawn(start).join().expect("a thread"));
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+        let mut said = BufReader::new(child.stdout.take().expect("its output"));
+        said.read_line(&mut line).expect("a line");
         let address = line.trim().rsplit(['/', ' ']).next().expect("an address").to_owned();
-        Self { child, address }
+        Self { child, said, address }
     }
 
-    /// How long it has had a processor, in microseconds.
-    pub(crate) fn micros(&self) -> f64 {
+    /// Has the server's program do what a line says, and waits for the line that it answers with.
+    pub(crate) fn order(&mut self, line: &str) -> String {
+        let mut orders = self.child.stdin.as_ref().expect("its input");
+        writeln!(orders, "{line}").expect("a line is written");
+        let mut answer = String::new();
+        self.said.read_line(&mut answer).expect("a line");
+        answer.trim().to_owned()
+    }
+
+    /// How long it has had a processor: all its threads, and those of them that keep the ledger.
+    pub(crate) fn spent(&self) -> Spent {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("its threads");
-        let nanos: u64 = tasks
-            .filter_map(|task| {
-                let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-                text.split_whitespace().next()?.parse::<u64>().ok()
-            })
-            .sum();
-        nanos as f64 / 1_000.0
+        let (mut whole, mut ledger) = (0, 0);
+        for task in tasks {
+            let task = task.expect("a thread").path();
+            let read = |name: &str| std::fs::read_to_string(task.join(name)).unwrap_or_default();
+            let nanos: u64 =
+                read("schedstat").split_whitespace().next().map_or(0, |text| text.parse().expect("a number"));
+            whole += nanos;
+            if read("comm").starts_with("ledger") {
+                ledger += nanos;
+            }
+        }
+        Spent { whole: whole as f64 / 1_000.0, ledger: ledger as f64 / 1_000.0 }
+    }
+
+    /// What one of a number of things has cost since, in microseconds.
+    pub(crate) fn spent_since(&self, before: &Spent, number: u64) -> Spent {
+        let Spent { whole, ledger } = self.spent();
+        Spent { whole: (whole - before.whole) / number as f64, ledger: (ledger - before.ledger) / number as f64 }
     }
 
     /// What it has in memory.
