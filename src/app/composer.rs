@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::ir::{Image, MessageId, UnixMs};
-use crate::port::{Command, ImageAttachment};
+use crate::port::{Command, ImageAttachment, SavedPrompt};
 
 use super::{AppState, HostAction, Intent, Panel, PathPurpose, Reaction, SettingsPage};
 
@@ -65,6 +65,9 @@ impl Attachment {
     }
 }
 
+/// Characters of a prompt that are shown beside its name.
+const BEGINNING: usize = 100;
+
 /// A list of what the word at the cursor could become.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
@@ -82,6 +85,12 @@ pub enum Choice {
     /// A path in the allowed folders; a folder ends with `/`.
     Path(String),
     Command(SlashCommand),
+    /// A prompt of the library, by its index.
+    Prompt {
+        index: usize,
+        name: String,
+        beginning: String,
+    },
 }
 
 /// A command that is typed with a slash.
@@ -129,6 +138,18 @@ impl Composer {
         self.text = text;
         self.revision += 1;
         self.completion = None;
+    }
+
+    /// Puts a text in the place of what stands between a byte and the cursor, and the cursor behind it.
+    pub(super) fn insert(&mut self, start: usize, text: &str, now: UnixMs) {
+        let head = self.text.get(..start).unwrap_or_default();
+        let tail = self.text.get(self.cursor..).unwrap_or_default();
+        let (whole, cursor) = (format!("{head}{text}{tail}"), head.len() + text.len());
+        self.set_text(whole);
+        self.cursor = cursor;
+        if self.editing.is_none() {
+            self.changed_at = Some(now);
+        }
     }
 
     /// Empties the box.
@@ -207,6 +228,17 @@ impl Composer {
     }
 }
 
+/// The prompts of the library whose name holds what was typed.
+fn saved_prompts<'all>(library: &'all [SavedPrompt], typed: &str) -> impl Iterator<Item = Choice> + use<'all> {
+    let typed = typed.to_lowercase();
+    let fits = move |(_, prompt): &(usize, &SavedPrompt)| prompt.name.to_lowercase().contains(&typed);
+    library.iter().enumerate().filter(fits).map(|(index, prompt)| {
+        let line = prompt.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let beginning = line.trim().chars().take(BEGINNING).collect();
+        Choice::Prompt { index, name: prompt.name.clone(), beginning }
+    })
+}
+
 fn append_block(text: &mut String, name: &str, content: &str) {
     // A fence longer than any run of backticks inside, so that the content cannot end it.
     let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -235,15 +267,15 @@ impl AppState {
 
     /// Offers what the word at the cursor could become.
     fn complete(&mut self, has_folders: bool) -> Reaction {
-        let Some(composer) = self.composer_mut() else { return Reaction::none() };
+        let library = self.settings.prompts.library.as_slice();
+        let Some(composer) = self.selected.as_ref().and_then(|session| self.composers.get_mut(session)) else {
+            return Reaction::none();
+        };
         let Some(before) = composer.text.get(..composer.cursor) else { return Reaction::none() };
         if let Some(typed) = before.strip_prefix('/').filter(|typed| !typed.contains(char::is_whitespace)) {
-            let choices: Vec<Choice> = SLASH_COMMANDS
-                .iter()
-                .filter(|command| command.name.starts_with(typed))
-                .cloned()
-                .map(Choice::Command)
-                .collect();
+            let commands = SLASH_COMMANDS.iter().filter(|command| command.name.starts_with(typed)).cloned();
+            let prompts = saved_prompts(library, typed);
+            let choices: Vec<Choice> = commands.map(Choice::Command).chain(prompts).collect();
             composer.completion =
                 (!choices.is_empty()).then_some(Completion { start: 0, choices, highlighted: 0, number: 0 });
             return Reaction::none();
@@ -310,14 +342,18 @@ impl AppState {
                 composer.clear();
                 self.run_slash(command, now)
             }
+            Some(Choice::Prompt { index, .. }) => {
+                let Some(text) = self.settings.prompts.library.get(*index).map(|prompt| prompt.text.clone()) else {
+                    return Reaction::none();
+                };
+                let Some(composer) = self.composer_mut() else { return Reaction::none() };
+                composer.insert(completion.start, &text, now);
+                HostAction::FocusComposer.into()
+            }
             Some(Choice::Path(path)) => {
                 // A folder stays open for its files; a file is done.
                 let insert = if path.ends_with('/') { format!("@{path}") } else { format!("`{path}` ") };
-                let head = composer.text.get(..completion.start).unwrap_or_default().to_owned();
-                let tail = composer.text.get(composer.cursor..).unwrap_or_default().to_owned();
-                composer.set_text(format!("{head}{insert}{tail}"));
-                composer.cursor = head.len() + insert.len();
-                composer.changed_at = Some(now);
+                composer.insert(completion.start, &insert, now);
                 let reaction = if path.ends_with('/') { self.complete(true) } else { Reaction::none() };
                 reaction.and(HostAction::FocusComposer.into())
             }

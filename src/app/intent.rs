@@ -9,7 +9,7 @@ use crate::ir::{
     UndoChoice, UndoDirection, UndoId, UndoScope,
 };
 use crate::policy::{RuleEffect, RuleScope};
-use crate::port::ImageAttachment;
+use crate::port::{ImageAttachment, SavedPrompt};
 use crate::secret::SecretKey;
 
 /// Something that the person did, or that a dialog answered for them.
@@ -271,6 +271,15 @@ pub enum Intent {
     },
     RemoveProviderKey(String),
     TestProvider(String),
+    /// Keeps a prompt in the library: in the place of the one with this index, or as a new one.
+    PutPrompt {
+        at: Option<usize>,
+        prompt: SavedPrompt,
+    },
+    /// Takes the prompt with this index out of the library.
+    RemovePrompt(usize),
+    /// Puts the text of the prompt with this index into the message box.
+    InsertPrompt(usize),
     /// What a model (`provider/model`) costs; `None` for what is known of it.
     SetPrice {
         model: String,

@@ -9,6 +9,7 @@ pub mod confirm;
 pub mod models;
 pub mod path;
 pub mod preview;
+pub mod prompt;
 pub mod provider;
 pub mod remote_image;
 pub mod rows;

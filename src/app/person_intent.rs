@@ -225,6 +225,9 @@ impl AppState {
             }
             Intent::RemoveProviderKey(provider) => Command::RemoveKey { provider }.into(),
             Intent::TestProvider(provider) => self.test_provider(provider),
+            Intent::PutPrompt { at, prompt } => self.put_prompt(at, prompt, now),
+            Intent::RemovePrompt(index) => self.remove_prompt(index, now),
+            Intent::InsertPrompt(index) => self.insert_prompt(index, now),
             Intent::SetPrice { model, price } => self.set_price(model, price, now),
             Intent::ResetSetting(key) => Command::ResetSetting { key: key.to_owned() }.into(),
             Intent::PullModel { provider, model } => self.pull_model(provider, &model),

@@ -246,6 +246,8 @@ pub enum Label {
     Key(&'static str),
     /// With the server's name in it.
     OfServer(&'static str, String),
+    /// With the name of a prompt in it.
+    OfPrompt(&'static str, String),
     Text(String),
 }
 
@@ -309,9 +311,18 @@ pub fn palette_rows(state: &AppState, now: UnixMs) -> Vec<PaletteRow> {
     action("action-settings-models", "", Intent::OpenSettings(SettingsPage::Models));
     action("action-settings-tools", "", Intent::OpenSettings(SettingsPage::Tools));
     action("action-settings-safety", "", Intent::OpenSettings(SettingsPage::Safety));
+    action("action-settings-prompts", "", Intent::OpenSettings(SettingsPage::Prompts));
     action("action-audit", "", Intent::OpenAudit);
     action("action-shortcuts", "?", Intent::Open(Panel::Shortcuts));
     action("action-quit", "Ctrl Q", Intent::RequestClose);
+    if state.composer().is_some() {
+        rows.extend(state.settings.prompts.library.iter().enumerate().map(|(index, prompt)| PaletteRow {
+            label: Label::OfPrompt("action-insert-prompt", prompt.name.clone()),
+            kind: PaletteKind::Action,
+            keys: "",
+            intent: Intent::InsertPrompt(index),
+        }));
+    }
     let far = super::thread::sessions(state);
     for session in far.chain(grouped(state, now).into_iter().map(|(_, session)| session)) {
         if !session.title.is_empty() {

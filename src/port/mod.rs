@@ -19,8 +19,8 @@ pub use error_text::error_text;
 pub use event::{Event, ImageFault, ModelsState, SearchHit, SentPart, ThreadsState, TurnEnd, TurnOutcome, WrittenFile};
 pub use preset::PresetInfo;
 pub use settings::{
-    GeneralSettings, Language, ModelSettings, SafetySettings, SendKey, Settings, SettingsError, StartsWith, Theme,
-    ToolSettings, WindowPlace,
+    GeneralSettings, Language, ModelSettings, PromptSettings, SafetySettings, SavedPrompt, SendKey, Settings,
+    SettingsError, StartsWith, Theme, ToolSettings, WindowPlace,
 };
 
 /// For how long what was deleted can be brought back. What offers it is gone by then.

@@ -16,6 +16,7 @@ pub struct Settings {
     pub models: ModelSettings,
     pub tools: ToolSettings,
     pub safety: SafetySettings,
+    pub prompts: PromptSettings,
     /// The providers that the person has set up. They have a table and commands of their own, and no key here.
     #[serde(skip)]
     pub providers: Vec<ProviderRecord>,
@@ -237,6 +238,30 @@ impl Default for SafetySettings {
             undo_space_mb: 2048,
         }
     }
+}
+
+/// The prompt library.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PromptSettings {
+    /// In the order of their names.
+    pub library: Vec<SavedPrompt>,
+}
+
+impl PromptSettings {
+    /// The most prompts.
+    pub const MOST: usize = 200;
+    /// The longest name, in characters.
+    pub const NAME_CHARS: usize = 60;
+    /// The longest text, in bytes.
+    pub const TEXT_BYTES: usize = 32 * 1024;
+}
+
+/// Words that the person sends again and again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedPrompt {
+    pub name: String,
+    pub text: String,
 }
 
 /// A key or a value that does not fit.

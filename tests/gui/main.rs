@@ -20,6 +20,7 @@ mod focus;
 mod link;
 mod markdown;
 mod picture;
+mod prompt;
 mod provider;
 mod rule;
 mod scene;

@@ -32,6 +32,7 @@ notice-question-expired = A question waited too long without an answer and was r
 notice-question-locked = The screen was locked while a question waited, so it was refused. The card in the chat shows which.
 notice-session-deleted = “{ $title }” was deleted
 notice-sessions-deleted = Chats deleted: { $count }
+notice-prompt-deleted = The prompt “{ $name }” was deleted
 notice-exported = Exported to { $path }
 notice-backed-up = Backed up to { $path }
 notice-imported = Chats imported: { $count }

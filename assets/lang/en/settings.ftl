@@ -139,6 +139,25 @@ settings-uses-system-prompt-help = Off keeps the words below without sending the
 settings-system-prompt = System prompt
 settings-system-prompt-hint = For example: Answer briefly. I write Rust.
 settings-prompts-note = Empty for none. It is added to Nod's own instructions for tools, which stay.
+settings-prompt-library = Prompt library
+settings-prompt-library-note = Insert one with / and a part of its name in the message box, or from the palette (Ctrl K). Nothing is sent before you send it.
+settings-prompt-none = No prompts yet
+settings-prompt-none-help = Words that you send again and again, each under a name.
+settings-prompt-add = Add prompt
+settings-prompt-new = New prompt
+settings-prompt-name = Name of the prompt
+settings-prompt-text = Text of the prompt
+settings-prompt-text-hint = For example: Look through this folder and list what is out of date.
+settings-prompt-insert = Insert
+settings-prompt-edit = Edit
+settings-prompt-delete = Delete
+settings-prompt-save = Save
+settings-prompt-cancel = Cancel
+settings-prompt-no-name = It needs a name.
+settings-prompt-name-taken = Another prompt has this name.
+settings-prompt-no-text = It needs a text.
+settings-prompt-too-long = Too long: at most 60 characters for the name and 32 KB for the text.
+settings-prompt-too-many = There are 200 already. Delete one first.
 
 ## Data
 settings-data-line = Everything stays on this computer.

@@ -32,6 +32,7 @@ notice-question-expired = 有一个确认等待过久无人回答，已拒绝。
 notice-question-locked = 等待确认时屏幕被锁定，该操作已被拒绝。聊天中的卡片会标明是哪一个。
 notice-session-deleted = 已删除“{ $title }”
 notice-sessions-deleted = 已删除 { $count } 个对话
+notice-prompt-deleted = 已删除提示词“{ $name }”
 notice-exported = 已导出到 { $path }
 notice-backed-up = 已备份到 { $path }
 notice-imported = 已导入 { $count } 个对话

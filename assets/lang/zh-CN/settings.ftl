@@ -136,6 +136,25 @@ settings-uses-system-prompt-help = 关闭后，下面的内容会保留，但不
 settings-system-prompt = 系统提示词
 settings-system-prompt-hint = 例如：回答要简短。我写 Rust。
 settings-prompts-note = 留空则不使用。它会附加在 Nod 自带的工具说明之后。
+settings-prompt-library = 提示词库
+settings-prompt-library-note = 在输入框中键入 / 和名称的一部分即可插入，也可以从命令面板（Ctrl K）插入。在你发送之前不会发出任何内容。
+settings-prompt-none = 还没有提示词
+settings-prompt-none-help = 经常发送的内容，各有一个名称。
+settings-prompt-add = 添加提示词
+settings-prompt-new = 新提示词
+settings-prompt-name = 提示词名称
+settings-prompt-text = 提示词内容
+settings-prompt-text-hint = 例如：查看这个目录，列出已经过时的内容。
+settings-prompt-insert = 插入
+settings-prompt-edit = 编辑
+settings-prompt-delete = 删除
+settings-prompt-save = 保存
+settings-prompt-cancel = 取消
+settings-prompt-no-name = 需要一个名称。
+settings-prompt-name-taken = 已有同名的提示词。
+settings-prompt-no-text = 需要填写内容。
+settings-prompt-too-long = 太长：名称最多 60 个字符，内容最多 32 KB。
+settings-prompt-too-many = 已有 200 个。请先删除一个。
 
 ## Data
 settings-data-line = 所有内容都保存在本机。

@@ -389,6 +389,9 @@ fn completion_row(ui: &mut Ui, scene: &Scene<'_>, choice: &Choice, is_highlighte
         Choice::Command(command) => {
             (Icon::Command, format!("/{}", command.name), scene.lang.text(command.key), Type::Mono)
         }
+        Choice::Prompt { name, beginning, .. } => {
+            (Icon::MessageSquare, name.clone(), beginning.as_str(), Type::ControlMedium)
+        }
     };
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_highlighted, name.as_str()));
     if is_highlighted || response.hovered() {

@@ -104,6 +104,7 @@ fn label_of<'row>(scene: &'row Scene<'_>, row: &'row PaletteRow) -> Cow<'row, st
     match &row.label {
         Label::Key(key) => Cow::Borrowed(scene.lang.text(key)),
         Label::OfServer(key, server) => Cow::Owned(scene.filled(key, &[("server", server.clone())])),
+        Label::OfPrompt(key, name) => Cow::Owned(scene.filled(key, &[("name", name.clone())])),
         Label::Text(text) => Cow::Borrowed(text),
     }
 }

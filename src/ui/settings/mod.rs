@@ -38,6 +38,7 @@ pub struct SettingsView {
     proxy: Option<String>,
     models: model_list::ModelListView,
     server: servers::ServerView,
+    prompt: Option<prompts::PromptView>,
 }
 
 /// Draws the settings in place of the main window.
