@@ -2,10 +2,12 @@
 
 use egui::{Event as Input, ImeEvent, Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
-use nod::ir::{MessageId, Role, SessionId, State, StreamBody, StreamEvent, UnixMs};
+use nod::ir::{CallId, CallStatus, MessageId, Role, SessionId, State, StreamBody, StreamEvent, ToolResult, UnixMs};
 use nod::port::{Command, Event, SendKey, Settings};
+use serde_json::json;
 
-use crate::support::{START, Stage, message, opened};
+use crate::scene::call;
+use crate::support::{START, Stage, message, opened, session};
 
 fn typed(stage: &mut Stage, text: &str) {
     stage.harness.get_by_label("Message").focus();
@@ -226,4 +228,33 @@ fn changing_the_chat_keeps_both_drafts() {
     stage.tell(opened("s", vec![message("m1", Role::User, "Read the server")], vec![]));
     stage.settle();
     assert_eq!(stage.harness.get_by_label("Message").value().as_deref(), Some("half a thought"));
+}
+
+#[test]
+fn the_first_call_that_needs_a_folder_where_there_is_none_offers_to_add_one() {
+    for has_folder in [false, true] {
+        let mut stage = Stage::open();
+        let mut open = session("s", "Config module");
+        if !has_folder {
+            open.folders.clear();
+        }
+        stage.tell(Event::SessionChanged(Box::new(open)));
+        let mut record = call("c", "m1", "read_file", CallStatus::Denied, None);
+        record.result = Some(ToolResult {
+            tool_call_id: CallId::new("c"),
+            tool_name: "read_file".to_owned(),
+            success: false,
+            result: json!({"code": "PATH_OUT_OF_SCOPE", "message": "No folder."}),
+            summary: None,
+            error: None,
+            duration_ms: 1,
+            timestamp: UnixMs(START),
+        });
+        stage.tell(Event::CallChanged(Box::new(record)));
+        stage.settle();
+        let is_offered = stage.texts().join("\n").contains("No folder is allowed in this chat yet.");
+        assert_eq!(is_offered, !has_folder, "{:?}", stage.texts());
+        // The bar has one button for it always; the message brings another.
+        assert_eq!(stage.harness.get_all_by_label("Add folder").count(), if has_folder { 1 } else { 2 });
+    }
 }

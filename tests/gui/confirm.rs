@@ -1,6 +1,6 @@
 //! The question about one call, by keyboard and by mouse.
 
-use egui::{Key, Modifiers};
+use egui::{Event as Input, ImeEvent, Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use nod::ir::{
     Access, CommandPreview, ConfirmId, Decider, Leak, Network, Preview, RiskLevel, Started, StartedFile, Tier,
@@ -145,6 +145,61 @@ fn a_refusal_carries_the_persons_words() {
     stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     stage.settle();
     assert_eq!(answers(&mut stage), [Answer::Deny { reason: "use TOML instead".to_owned() }]);
+}
+
+fn preedit(stage: &mut Stage, text: &str) {
+    let active_range_chars = None;
+    stage.harness.event(Input::Ime(ImeEvent::Preedit { text: text.to_owned(), active_range_chars }));
+    stage.settle();
+}
+
+#[test]
+fn no_key_of_an_input_method_that_composes_a_reason_answers_or_closes_the_question() {
+    let keys = [
+        (Modifiers::NONE, Key::Enter),
+        (Modifiers::NONE, Key::Escape),
+        (Modifiers::COMMAND, Key::Enter),
+        (Modifiers::NONE, Key::Space),
+    ];
+    for (modifiers, key) in keys {
+        let mut stage = ready();
+        stage.harness.get_by_label("Deny and say why").click();
+        stage.settle();
+        assert!(stage.harness.get_by_label("Reason").is_focused());
+        preedit(&mut stage, "tai chang");
+        stage.harness.key_press_modifiers(modifiers, key);
+        stage.settle();
+        assert_eq!(answers(&mut stage), [], "{key:?} belongs to the input method");
+        // The key that ends the composition may come with its result or a frame later.
+        stage.harness.event(Input::Ime(ImeEvent::Commit("太长".to_owned())));
+        stage.harness.key_press_modifiers(modifiers, key);
+        stage.settle();
+        assert_eq!(answers(&mut stage), [], "{key:?} ended the composition");
+    }
+}
+
+#[test]
+fn what_an_input_method_composed_is_the_reason_once_it_is_sent() {
+    let mut stage = ready();
+    stage.harness.get_by_label("Deny and say why").click();
+    stage.settle();
+    preedit(&mut stage, "tai chang");
+    stage.harness.event(Input::Ime(ImeEvent::Commit("太长".to_owned())));
+    stage.settle();
+    stage.pass(100);
+    stage.harness.key_press(Key::Enter);
+    stage.settle();
+    assert_eq!(answers(&mut stage), [Answer::Deny { reason: "太长".to_owned() }]);
+}
+
+#[test]
+fn ctrl_enter_approves_nothing_while_an_input_method_composes_over_the_question() {
+    let mut stage = ready();
+    preedit(&mut stage, "ni");
+    stage.harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    stage.harness.key_press(Key::Escape);
+    stage.settle();
+    assert_eq!(answers(&mut stage), []);
 }
 
 #[test]

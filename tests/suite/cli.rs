@@ -460,3 +460,37 @@ fn tools_are_listed_with_schema_risk_and_state() {
     assert_eq!((&command["enabled"], &command["riskLevel"]), (&json!(false), &json!("critical")));
     assert_eq!(tools[0]["parameters"]["required"], json!(["path"]));
 }
+
+/// A project that somebody else wrote must not lead what is said to a server of theirs.
+#[test]
+fn no_file_of_a_project_and_no_variable_of_another_program_says_where_answers_come_from() {
+    let bench = Bench::new();
+    let (chosen, trap) = (OllamaServer::start(), OllamaServer::start());
+    let output = bench.run(&["config", "set", "models.ollama_url", &chosen.url()]);
+    assert!(output.status.success(), "{}", err(&output));
+    let url = trap.url();
+    let variables = ["OLLAMA_HOST", "OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "OLLAMA_BASE_URL"];
+    let dotenv = variables.map(|name| format!("{name}={url}")).join("\n");
+    for name in [".env", ".env.local", ".envrc"] {
+        bench.write(name, &dotenv);
+    }
+    for name in ["nod.toml", ".nod.toml", ".nod/config.toml", ".config/nod/config.toml"] {
+        bench.write(name, &format!("ollama_url = \"{url}\"\n[models]\nollama_url = \"{url}\"\nproxy = \"{url}\"\n"));
+    }
+    for name in ["nod.json", ".nod/config.json", ".nod/settings.json"] {
+        bench.write(name, &json!({"models": {"ollama_url": url, "proxy": url}}).to_string());
+    }
+    chosen.answer(Reply::stream([text_line("Here."), done_line("stop")]));
+    let mut command = bench.nod();
+    command.args(["exec", "--provider", "ollama", "--model", "qwen3:8b", "hi"]).stdin(std::process::Stdio::null());
+    for name in variables {
+        command.env(name, &url);
+    }
+    let output = command.output().unwrap();
+    assert!(out(&output).contains("Here."), "{}", err(&output));
+    assert_eq!((chosen.last_chat().is_some(), trap.last_chat()), (true, None));
+    // The control: where the person says so, the other one is asked.
+    trap.answer(Reply::stream([text_line("There."), done_line("stop")]));
+    let output = bench.exec(&trap, &["hi"]);
+    assert!(out(&output).contains("There."), "{}", err(&output));
+}
