@@ -1,8 +1,12 @@
 //! The database or the bus away for a while under servers that go on: nobody is declared dead, nothing that was allowed is
 //! lost, and what can be done without them is done.
-#![expect(clippy::disallowed_methods, reason = "a test holds the ledger's file and carries bytes between programs")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test holds the ledger's file, carries bytes between programs and reads the clock"
+)]
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -13,6 +17,9 @@ use tokio::sync::watch;
 use super::device::{Device, ticket};
 use super::operator::Operator;
 use crate::support::ollama::{Gate, OllamaServer, Piece, Reply, done_line, text_line};
+
+/// Longer than a replica may be silent, and than anything in it may take.
+const SILENCE: Duration = Duration::from_secs(13);
 
 fn list(id: &str) -> Value {
     list_on("laptop", id)
@@ -61,6 +68,50 @@ async fn pour(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut is_open: watc
     }
 }
 
+/// What the replicas say of their being alive, read from the database itself.
+struct Lives(tokio_postgres::Client);
+
+impl Lives {
+    async fn of(database: &str) -> Self {
+        let (client, connection) = tokio_postgres::connect(database, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        Self(client)
+    }
+
+    /// When each replica was last seen, in milliseconds since 1970.
+    async fn seen(&self) -> BTreeMap<String, i64> {
+        let rows = self.0.query("SELECT id, seen_at FROM replica", &[]).await.unwrap();
+        rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+    }
+
+    /// Until all were silent for longer than one of them may be.
+    async fn are_silent(&self) {
+        self.reach(|seen| {
+            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+            let limit = i64::try_from((since - SILENCE).as_millis()).unwrap();
+            seen.values().all(|at| *at < limit)
+        })
+        .await;
+    }
+
+    /// Until each of them has said three times more that it lives.
+    async fn speak_again(&self) {
+        for _ in 0..3 {
+            let before = self.seen().await;
+            self.reach(|seen| seen.iter().all(|(id, at)| before.get(id) != Some(at))).await;
+        }
+    }
+
+    async fn reach(&self, is_reached: impl Fn(&BTreeMap<String, i64>) -> bool) {
+        let reached = async {
+            while !is_reached(&self.seen().await) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(super::client::PATIENCE, reached).await.expect("the replicas do as they should");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_stands_still_for_a_while_makes_no_replica_dead() {
     let Some(mut operator) = Operator::shared() else { return };
@@ -68,6 +119,7 @@ async fn a_database_that_stands_still_for_a_while_makes_no_replica_dead() {
     let (_, rest) = operator.database.split_once('@').unwrap();
     let (host, _) = rest.split_once('/').unwrap();
     let way = Way::to(host.to_owned()).await;
+    let lives = Lives::of(&operator.database).await;
     operator.database = operator.database.replace(host, &way.address);
     let model = OllamaServer::start();
     let gate = Gate::new();
@@ -87,11 +139,9 @@ async fn a_database_that_stands_still_for_a_while_makes_no_replica_dead() {
     events.until("TEXT_MESSAGE_CONTENT").await;
 
     way.is_open.send_replace(false);
-    // Longer than a replica may be silent, and than anything may take.
-    tokio::time::sleep(Duration::from_secs(13)).await;
+    lives.are_silent().await;
     way.is_open.send_replace(true);
-    // Every replica has said several times that it lives.
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    lives.speak_again().await;
     for id in ["t:first", "t:second"] {
         assert_eq!(first.call(id).await["status"], "dispatched");
     }

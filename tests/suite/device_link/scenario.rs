@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{Client, Events};
 use super::desktop::{Computer, Desktop};
 use super::operator::{Operator, Server};
 use crate::support::ollama::{OllamaServer, Reply, calls_line, done_line, text_line};
@@ -37,6 +37,25 @@ impl Setting {
     fn scripted(&self, calls: &[(&str, Value)]) {
         self.model.answer(Reply::stream([calls_line(calls), done_line("stop")]));
         self.model.answer(Reply::stream([text_line("That is it."), done_line("stop")]));
+    }
+
+    /// A run at `client` asks for README.md, the desktop's server is killed, and the person says yes: the call runs all the
+    /// same. Gives the turn, its events and the call's id.
+    async fn allows_without_its_server(
+        &self,
+        client: &Client,
+        server: Server,
+        desktop: &mut Desktop,
+    ) -> (Value, Events, String) {
+        self.scripted(&[("workspace_read_file", json!({"path": "README.md"}))]);
+        let turn = client.prepare(json!({"input": "Read README.md", "device_id": desktop.device_id})).await;
+        let mut events = client.run(&turn).await;
+        let id = events.until("TOOL_CALL_START").await["toolCallId"].as_str().unwrap().to_owned();
+        desktop.question("README.md");
+        server.kill();
+        desktop.types("y");
+        desktop.call(&id, "succeeded");
+        (turn, events, id)
     }
 
     /// What the model was told of its calls.
@@ -198,14 +217,7 @@ async fn a_result_of_a_deleted_conversation_is_not_kept_for_ever(operator: Opera
     let (server, client) = setting.serve();
     let address = server.address.to_string();
     let mut desktop = setting.computer.connect(&server, &setting.token);
-    setting.scripted(&[("workspace_read_file", json!({"path": "README.md"}))]);
-    let turn = client.prepare(json!({"input": "Read README.md", "device_id": desktop.device_id})).await;
-    let mut events = client.run(&turn).await;
-    let id = events.until("TOOL_CALL_START").await["toolCallId"].as_str().unwrap().to_owned();
-    desktop.question("README.md");
-    server.kill();
-    desktop.types("y");
-    desktop.call(&id, "succeeded");
+    let (turn, _, _) = setting.allows_without_its_server(&client, server, &mut desktop).await;
     setting.computer.keeps("the harvest is in");
     desktop.kill();
     // A server that never heard of it.
@@ -335,14 +347,7 @@ async fn the_desktops_replica_is_killed_while_a_turn_on_another_waits() {
     let (_second, client) = setting.serve();
     let address = first.address.to_string();
     let mut desktop = setting.computer.connect(&first, &setting.token);
-    setting.scripted(&[("workspace_read_file", json!({"path": "README.md"}))]);
-    let turn = client.prepare(json!({"input": "Read README.md", "device_id": desktop.device_id})).await;
-    let mut events = client.run(&turn).await;
-    let id = events.until("TOOL_CALL_START").await["toolCallId"].as_str().unwrap().to_owned();
-    desktop.question("README.md");
-    first.kill();
-    desktop.types("y");
-    desktop.call(&id, "succeeded");
+    let (_, events, id) = setting.allows_without_its_server(&client, first, &mut desktop).await;
     // The turn goes on with what is known: nobody knows.
     assert_eq!(events.rest().await.last().unwrap()["type"], "RUN_FINISHED");
     assert_eq!(setting.told()[0]["code"], "RESULT_UNKNOWN");

@@ -65,15 +65,8 @@ fn what_was_allowed_of_another_folder_is_not_sent_once_the_folder_is_changed() {
         let (mut desktop, mut line) = Desktop::connected(&server);
         line.ask("t:1", READ, &json!({"path": "README.md"}));
         let question = desktop.question();
-        let address = server.address();
         let url = server.url();
-        drop((line, server));
-        desktop.next(|event| matches!(state_of(event)?, LinkState::Waiting { .. }).then_some(()));
-        desktop.answer(&question, Answer::AllowOnce);
-        desktop.next(|event| match event {
-            Event::LinkCallChanged { call, .. } if call.state == LinkCallState::Succeeded => Some(()),
-            _ => None,
-        });
+        let address = desktop.allows_while_away(&question, server, line);
         let workspace = if is_changed { desktop.place.path().join("out") } else { desktop.workspace() };
         desktop.send(Command::PutLink { url, workspace, token: SecretKey::new(TOKEN) });
         let server = LinkServer::at(address);

@@ -9,12 +9,13 @@ mod hostile;
 pub(crate) mod kill;
 mod repeat;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nod::engine::{Engine, EngineOptions, Inbox, Keys, system_clock};
-use nod::ir::{Clock, Decider, LinkCall, LinkState, LinkView};
+use nod::ir::{Clock, Decider, LinkCall, LinkCallState, LinkState, LinkView};
 use nod::port::{Answer, Command, ConfirmRequest, Event};
 use nod::secret::{MemoryVault, SecretKey};
 use serde_json::{Value, json};
@@ -136,6 +137,20 @@ impl Desktop {
 
     pub(crate) fn answer(&self, question: &ConfirmRequest, answer: Answer) {
         self.send(Command::Answer { confirm: question.id.clone(), answer, decider: Decider::Person });
+    }
+
+    /// The server goes away while a question is open, and the person says yes: the call runs all the same. Gives where the
+    /// server is awaited.
+    fn allows_while_away(&mut self, question: &ConfirmRequest, server: LinkServer, line: Line) -> SocketAddr {
+        let address = server.address();
+        drop((line, server));
+        self.next(|event| matches!(state_of(event)?, LinkState::Waiting { .. }).then_some(()));
+        self.answer(question, Answer::AllowOnce);
+        self.next(|event| match event {
+            Event::LinkCallChanged { call, .. } if call.state == LinkCallState::Succeeded => Some(()),
+            _ => None,
+        });
+        address
     }
 
     pub(crate) fn closed(&mut self, question: &ConfirmRequest) {
@@ -404,11 +419,7 @@ fn a_result_that_the_server_did_not_get_is_sent_after_its_return_until_it_is_ack
     let (mut desktop, mut line) = Desktop::connected(&server);
     line.ask("t:1", READ, &json!({"path": "README.md"}));
     let question = desktop.question();
-    let address = server.address();
-    drop((line, server));
-    desktop.next(|event| matches!(state_of(event)?, LinkState::Waiting { .. }).then_some(()));
-    desktop.answer(&question, Answer::AllowOnce);
-    desktop.closed(&question);
+    let address = desktop.allows_while_away(&question, server, line);
     let server = LinkServer::at(address);
     for is_acknowledged in [false, true] {
         let mut line = server.welcome();

@@ -1,11 +1,11 @@
 //! Calls that are sent again, and calls under one name: a refusal does not end what is under way, and the list of calls says
 //! what came and what left.
 
-use nod::ir::{LinkCall, LinkCallState, LinkState};
+use nod::ir::{LinkCall, LinkCallState};
 use nod::port::{Answer, Event};
 use serde_json::json;
 
-use super::{Desktop, LIST, READ, code, state_of, views};
+use super::{Desktop, LIST, READ, code, views};
 use crate::support::link_server::LinkServer;
 
 const LONG_AGO: &str = "2020-01-01T00:00:00Z";
@@ -71,14 +71,7 @@ fn what_did_not_leave_yet_is_not_counted_as_sent() {
     let (mut desktop, mut line) = Desktop::connected(&server);
     line.ask("t:1", READ, &json!({"path": "README.md"}));
     let question = desktop.question();
-    let address = server.address();
-    drop((line, server));
-    desktop.next(|event| matches!(state_of(event)?, LinkState::Waiting { .. }).then_some(()));
-    desktop.answer(&question, Answer::AllowOnce);
-    desktop.next(|event| match event {
-        Event::LinkCallChanged { call, .. } if call.state == LinkCallState::Succeeded => Some(()),
-        _ => None,
-    });
+    let address = desktop.allows_while_away(&question, server, line);
     let url = format!("http://{address}/");
     assert_eq!(desktop.listed(&url)[0].sent_bytes, 0);
     let server = LinkServer::at(address);
