@@ -3,16 +3,18 @@
 //! `logic` takes events for at most 4 ms and never draws; `draw` reads the state and fills the outbox.
 #![expect(clippy::disallowed_methods, reason = "the window reads the clock and hands the time to the state")]
 
+mod act;
+
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use egui::{Context, OpenUrl, Ui, UserAttentionType, ViewportCommand, Visuals};
+use egui::{Context, Ui, UserAttentionType, ViewportCommand, Visuals};
 
 use crate::app::rows::{model_rows, palette_rows, sidebar_rows};
-use crate::app::{AppState, Closing, FaultChoice, HostAction, Intent, Phase, Reaction, StartFault};
+use crate::app::{AppState, Closing, FaultChoice, Intent, Phase, Reaction, StartFault};
 use crate::ir::{SessionId, UnixMs};
 use crate::lang::{Lang, Locale};
 use crate::port::{Command, Event, GeneralSettings, Language, Theme as ThemeSetting, WindowPlace};
@@ -448,60 +450,6 @@ impl Window {
         }
     }
 
-    fn act_on(&mut self, action: HostAction, ctx: Option<&Context>) {
-        match action {
-            HostAction::FocusComposer => self.view.focus_composer = true,
-            HostAction::ScrollTo(message) => {
-                if let Some(transcript) = &mut self.view.transcript {
-                    transcript.scroll_to(message);
-                }
-            }
-            HostAction::ScrollToEnd => {
-                if let Some(transcript) = &mut self.view.transcript {
-                    transcript.scroll_to_end();
-                }
-            }
-            HostAction::Restart(choice) => self.launch(Some(choice)),
-            HostAction::PickPath { purpose, suggested_name } => {
-                let title = self.lang.text(task::dialog_title(&purpose)).to_owned();
-                task::spawn("nod dialog", &self.arrived, &self.wake, move || {
-                    task::pick_path(purpose, &title, &suggested_name)
-                });
-            }
-            HostAction::ReadFiles(paths) => {
-                task::spawn("nod files", &self.arrived, &self.wake, move || task::read_files(&paths));
-            }
-            HostAction::Measure(folder) => {
-                task::spawn("nod measure", &self.arrived, &self.wake, move || task::measure(&folder));
-            }
-            HostAction::CopyText(text) => {
-                if let Some(ctx) = ctx {
-                    ctx.copy_text(text);
-                }
-            }
-            HostAction::OpenLink(url) => open(ctx, url),
-            HostAction::OpenFile(path) => {
-                task::spawn("nod open", &self.arrived, &self.wake, move || task::open_path(&path));
-            }
-            HostAction::ShowInFolder(path) => {
-                task::spawn("nod folder", &self.arrived, &self.wake, move || task::show_in_folder(&path));
-            }
-            HostAction::Raise => {
-                if let Some(ctx) = ctx {
-                    ctx.send_viewport_cmd(ViewportCommand::Minimized(false));
-                    ctx.send_viewport_cmd(ViewportCommand::Focus);
-                    ctx.send_viewport_cmd(ViewportCommand::RequestUserAttention(UserAttentionType::Informational));
-                }
-            }
-            HostAction::Quit => {
-                self.may_close = true;
-                if let Some(ctx) = ctx {
-                    ctx.send_viewport_cmd(ViewportCommand::Close);
-                }
-            }
-        }
-    }
-
     fn apply_settings(&mut self, ctx: &Context) {
         let general = &self.state.settings.general;
         let locale = match general.language {
@@ -592,12 +540,6 @@ impl eframe::App for Window {
 
     fn persist_egui_memory(&self) -> bool {
         false
-    }
-}
-
-fn open(ctx: Option<&Context>, url: String) {
-    if let Some(ctx) = ctx {
-        ctx.open_url(OpenUrl::new_tab(url));
     }
 }
 
