@@ -107,10 +107,11 @@ impl Look<'_> {
                 text.extend_from_slice(part);
             }
         }
+        // What is too large was read all the same, as far as that.
+        self.bytes_left = self.bytes_left.saturating_sub(length);
         if length > most {
             return None;
         }
-        self.bytes_left -= length;
         let text = (text.len() <= SCRIPT_BYTES_MAX).then(|| String::from_utf8(text).ok()).flatten();
         Some((hex::encode(hasher.finalize()), text))
     }
