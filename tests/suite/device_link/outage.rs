@@ -88,7 +88,7 @@ impl Lives {
     async fn are_silent(&self) {
         self.reach(|seen| {
             let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-            let limit = i64::try_from((since - SILENCE).as_millis()).unwrap();
+            let limit = i64::try_from(since.checked_sub(SILENCE).unwrap().as_millis()).unwrap();
             seen.values().all(|at| *at < limit)
         })
         .await;
