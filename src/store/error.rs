@@ -23,7 +23,7 @@ pub enum StoreError {
         path.display()
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
-    /// It is damaged. Way out: restore the last backup (`Store::restore_backup`), or open again and start afresh.
+    /// It is damaged. Way out: restore the last backup (`Store::restore`), or open again and start afresh.
     #[error("{}", corrupt_sentence(path, aside.as_deref(), backup.as_deref()))]
     Corrupt {
         path: PathBuf,
@@ -115,7 +115,7 @@ fn corrupt_sentence(path: &Path, aside: Option<&Path>, backup: Option<&Path>) ->
     );
     let way_out = backup.map_or_else(
         || "There is no backup yet; Nod can start afresh.".to_owned(),
-        |backup| format!("The last backup can be restored: {}", backup.display()),
+        |backup| format!("The last backup can be restored with `nod restore`: {}", backup.display()),
     );
     format!("The database is damaged. {way_out} {place}")
 }

@@ -122,7 +122,7 @@ impl Store {
     ///
     /// # Errors
     /// `Locked` when another process has it; `ReadOnly`, `Full`, `Io`; `Newer` (untouched); `Corrupt` (set aside: the
-    /// next call starts afresh, `restore_backup` before it brings the last backup back); `Untrusted`.
+    /// next call starts afresh, `restore` before it brings a backup back); `Untrusted`.
     pub fn open(data_dir: &Path, clock: Clock) -> Result<Opened, StoreError> {
         Self::open_sealed(data_dir, clock, || None)
     }
@@ -258,15 +258,6 @@ impl Store {
             room: room::Room::default(),
         };
         Ok(Self(Arc::new(inner)))
-    }
-
-    /// Puts the newest backup in the place of a database that was set aside; gives the backup's path. Open it next.
-    ///
-    /// # Errors
-    /// `Missing` without a backup; `Conflict` when a database is there; `Locked`, `ReadOnly`, `Full`, `Io`.
-    pub fn restore_backup(data_dir: &Path) -> Result<PathBuf, StoreError> {
-        let place = place::prepare(data_dir)?;
-        place::restore(&place.database)
     }
 
     /// Copies all that is kept to a file, in place of what is there; everything else goes on meanwhile. Not into the folder

@@ -205,25 +205,6 @@ pub(super) fn set_aside(database: &Path, now: UnixMs) -> StoreError {
     }
 }
 
-/// Puts a copy of the newest backup in the database's place, which must be empty.
-pub(super) fn restore(database: &Path) -> Result<PathBuf, StoreError> {
-    let Some(backup) = backups(database).into_iter().next() else {
-        return Err(StoreError::Missing { what: "backup", id: database.display().to_string() });
-    };
-    let failed = |source| StoreError::io("Restoring the backup", &backup, source);
-    let is_occupied = fs::symlink_metadata(database).is_ok_and(|found| found.len() > 0);
-    if is_occupied {
-        return Err(StoreError::Conflict { what: "database", id: database.display().to_string() });
-    }
-    let part = beside(database, ".restore-part");
-    let mut copy = private_file(&part).map_err(failed)?;
-    copy.set_len(0).map_err(failed)?;
-    io::copy(&mut File::open(&backup).map_err(failed)?, &mut copy).map_err(failed)?;
-    copy.sync_all().map_err(failed)?;
-    fs::rename(&part, database).map_err(failed)?;
-    Ok(backup)
-}
-
 /// Copies a backup beside the database that it shall replace; gives the copy.
 pub(super) fn copy_in(backup: &Path, database: &Path) -> Result<PathBuf, StoreError> {
     let failed = |source: io::Error| {

@@ -1,12 +1,12 @@
 //! Providers that the person has set up, and the last list of each one's models. Keys are not kept here.
 
-use rusqlite::{OptionalExtension as _, Row, named_params};
+use rusqlite::{OptionalExtension as _, Row, named_params, params};
 
-use crate::ir::{KeyPlace, ModelInfo, ProviderRecord, Proxy};
+use crate::ir::{AuditAct, AuditEntry, AuditOrigin, KeyPlace, ModelInfo, ProviderRecord, Proxy};
 
 use super::guarded::Guarded;
 use super::row::{json, parse};
-use super::{Store, StoreError, guarded};
+use super::{Store, StoreError, audit, guarded};
 
 impl Store {
     /// Every provider that was set up, in the order in which that was done. A key for one run is not among what is known.
@@ -32,8 +32,13 @@ impl Store {
 
     /// Keeps a provider, in the place of an older one of this name. One that lies elsewhere now has other models.
     pub async fn put_provider(&self, record: &ProviderRecord) -> Result<(), StoreError> {
-        let (record, seal) = (record.clone(), self.seal());
+        let (record, seal, now) = (record.clone(), self.seal(), self.now());
         self.guard(move |transaction| {
+            // What is masked, and what a closed padlock lets through, goes by this.
+            let sql =
+                "SELECT count(*) FROM provider WHERE id = ?1 AND preset = ?2 AND base_url = ?3 AND is_remote IS ?4";
+            let same = params![record.id, record.preset, record.base_url, record.is_remote];
+            let has_moved = transaction.query_row(sql, same, |row| row.get::<_, i64>(0))? == 0;
             let key_origin = match &record.key {
                 KeyPlace::Keyring { origin } => Some(origin.as_str()),
                 KeyPlace::Nowhere | KeyPlace::ThisRun { .. } | KeyPlace::Variable { .. } => None,
@@ -59,6 +64,11 @@ impl Store {
                 Ok(kept)
             };
             guarded::change(transaction, &seal, Guarded::Providers, keep)?;
+            if has_moved {
+                let detail = format!("provider {}: its address, or whether it is elsewhere", record.id);
+                let entry = AuditEntry::new(now, AuditAct::SettingChanged, AuditOrigin::Person);
+                audit::append(transaction, &seal, &AuditEntry { detail, ..entry })?;
+            }
             Ok(())
         })
         .await

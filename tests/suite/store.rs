@@ -12,7 +12,7 @@ use nod::ir::{
     CallId, CallRecord, CallStatus, Clock, ConfirmMode, Message, MessageId, MessageRecord, MessageStatus, Role,
     Session, SessionId, ThinkingLevel, ToolCall, UnixMs,
 };
-use nod::store::{Delta, Distrust, Opened, Store, StoreError};
+use nod::store::{BackupFrom, Delta, Distrust, Opened, Store, StoreError};
 use rusqlite::Connection;
 
 /// Set for the copy of this test program that is to be killed: the data folder that it writes to.
@@ -324,16 +324,14 @@ async fn a_damaged_database_is_set_aside_and_the_last_backup_can_come_back() {
         };
         assert_eq!(aside, folder.path().canonicalize().unwrap().join("nod.db.corrupt-9000"));
         assert!(fs::read(&aside).unwrap() == bytes, "set aside as it was");
-        assert_eq!(Store::restore_backup(folder.path()).unwrap(), backup);
+        let restore = || Store::restore(folder.path(), &backup, BackupFrom::Here, &clock(), || None);
+        assert_eq!(restore().unwrap().aside, None);
         let restored = open(folder.path()).store;
         assert_eq!(restored.branch(&SessionId::new("s")).await.unwrap().len(), 1);
-        assert!(matches!(Store::restore_backup(folder.path()), Err(StoreError::Locked { .. })));
+        assert!(matches!(restore(), Err(StoreError::Locked { .. })));
         restored.checkpoint_and_close().await.unwrap();
-        let occupied = Store::restore_backup(folder.path());
-        assert!(
-            matches!(occupied, Err(StoreError::Conflict { .. })),
-            "a backup never replaces a database: {occupied:?}"
-        );
+        let aside = restore().unwrap().aside;
+        assert!(aside.is_some_and(|aside| aside.is_file()), "what a backup replaces is kept");
     }
 }
 
@@ -353,7 +351,8 @@ async fn without_a_backup_the_next_start_begins_afresh() {
     fs::write(database(folder.path()), "this was never a database".repeat(100)).unwrap();
     let refused = Store::open(folder.path(), clock());
     assert!(matches!(refused, Err(StoreError::Corrupt { aside: Some(_), backup: None, .. })), "{refused:?}");
-    assert!(matches!(Store::restore_backup(folder.path()), Err(StoreError::Missing { .. })));
+    let nowhere = Store::restore(folder.path(), &folder.path().join("none"), BackupFrom::Here, &clock(), || None);
+    assert!(matches!(nowhere, Err(StoreError::Missing { .. })), "{nowhere:?}");
     assert_eq!(open(folder.path()).store.list_sessions().await.unwrap(), []);
 }
 
