@@ -296,7 +296,7 @@ fn show_preview(request: &ConfirmRequest, console: &mut Console) {
             fact("cli-ask-limit", &[("seconds", Arg::Number(seconds))], console);
             let environment: Vec<String> =
                 command.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            fact("cli-ask-environment", &[("variables", named(&environment.join("  ")))], console);
+            fact("cli-ask-environment", &[("variables", named(&environment.join(" ")))], console);
             show_confinement(command, console);
         }
     }

@@ -78,6 +78,13 @@ fn title_and_buttons_stay_on_the_screen_whatever_the_names_hold() {
 }
 
 #[test]
+fn a_window_without_room_for_a_question_draws_what_it_can() {
+    for size in [[180.0, 120.0], [60.0, 40.0]] {
+        stage_with(hostile(), size);
+    }
+}
+
+#[test]
 fn title_and_buttons_stay_on_the_screen_for_every_kind_of_question() {
     let long = "/".to_owned() + &vec!["n\u{300}".repeat(120); 30].join("/");
     for size in SIZES {

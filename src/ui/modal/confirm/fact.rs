@@ -66,7 +66,7 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, r
         fact(ui, scene, open, "confirm-fact-limit", &Value::words(limit, Type::Control, colors.text));
         let environment: Vec<String> =
             command.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let value = Value::name(environment.join("  "), Type::Mono, colors.dim);
+        let value = Value::name(environment.join(" "), Type::Mono, colors.dim);
         fact(ui, scene, open, "confirm-fact-environment", &value);
     }
     if request.server.is_some() {

@@ -111,7 +111,7 @@ impl<'text> Value<'text> {
             Fitting::Part(galley) => (galley, false),
         };
         let (rect, response) =
-            ui.allocate_exact_size(vec2(galley.size().x.min(room), HEIGHT - 2.0), egui::Sense::hover());
+            ui.allocate_exact_size(vec2(galley.size().x.min(room).max(0.0), HEIGHT - 2.0), egui::Sense::hover());
         let place = rect.left_center() - vec2(0.0, galley.size().y / 2.0);
         ui.painter().galley(place, galley, self.color);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, self.whole(theme).text));
