@@ -208,7 +208,15 @@ fn result(
     Aftermath { report, unwatched, stopped_for }: &Aftermath,
 ) -> Result<Value, RunError> {
     const KILLED: &str = "SIGKILL";
+    let changed = stopped_for.as_ref().filter(|(_, how)| match how {
+        Revert::Removed | Revert::Restored | Revert::Left => true,
+        Revert::Outside | Revert::Prevented => false,
+    });
     let (exit_code, signal, failure) = match outcome.ending {
+        // Whether it could be stopped in time says nothing of what it did.
+        Ending::Exited(code) if let Some((path, _)) = changed => {
+            (Some(code), None, Some((Code::ProtectedPathDenied, too_late_words(path))))
+        }
         Ending::Exited(0) => (Some(0), None, None),
         // The command's own verdict: of the stable codes this one misleads least.
         Ending::Exited(code) => {
@@ -278,12 +286,20 @@ fn result(
     }
 }
 
+fn too_late_words(path: &str) -> String {
+    format!(
+        "The command ended before it could be stopped: {path}, which git, an editor or an agent obeys at once, was changed, \
+         moved or removed while it ran, by the command or by another program. It was put back as far as it could be; what \
+         else the command did stays. Leave such files to the person."
+    )
+}
+
 fn stopped_words(path: &str, how: Revert) -> String {
     match how {
         // Nobody is told who wrote: a save of the person's own looks the same.
         Revert::Removed | Revert::Restored | Revert::Left => format!(
             "The command was stopped with all that it had started: {path}, which git, an editor or an agent obeys at once, \
-             was changed or removed while it ran, by the command or by another program. Leave such files to the person, and \
+             was changed, moved or removed while it ran, by the command or by another program. Leave such files to the person, and \
              run the rest without them."
         ),
         Revert::Prevented => format!(

@@ -31,6 +31,7 @@ impl Target {
                 mode: 0,
                 owner: (0, 0),
                 changed_ns: 0,
+                born_ns: 0,
             },
             resolved: absolute.to_path_buf(),
             place: Place::Outside { asked: absolute.to_path_buf() },

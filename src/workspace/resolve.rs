@@ -253,6 +253,7 @@ impl Walk<'_> {
             mode: 0,
             owner: (0, 0),
             changed_ns: 0,
+            born_ns: 0,
         };
         Ok(End { stat, object: Object::Nothing, parent: Some(here), names, parts })
     }

@@ -41,4 +41,7 @@ pub struct Stat {
     /// When anything of it last changed, its name and its rights too: the kernel's word, which no program sets. In
     /// nanoseconds since the epoch; 0 where the system does not say.
     pub changed_ns: i128,
+    /// When it came to be, which tells it from one that was there before with the same number. In nanoseconds since the
+    /// epoch; 0 where the system does not say.
+    pub born_ns: i128,
 }

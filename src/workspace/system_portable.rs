@@ -54,7 +54,7 @@ fn plain_stat(metadata: &Metadata) -> Stat {
     });
     let identity =
         Identity { bytes: metadata.len(), modified_ns: modified.unwrap_or(0), links: 1, ..Identity::default() };
-    Stat { kind, identity, is_mount_point: false, mode: 0, owner: (0, 0), changed_ns: 0 }
+    Stat { kind, identity, is_mount_point: false, mode: 0, owner: (0, 0), changed_ns: 0, born_ns: 0 }
 }
 
 pub(super) fn path_of_handle<T>(_handle: T) -> Result<PathBuf> {

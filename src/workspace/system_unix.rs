@@ -31,7 +31,7 @@ pub(super) fn stat_name(dir: &Dir, name: &Path) -> Result<Stat> {
 #[cfg(target_os = "linux")]
 fn stat_at(at: impl AsFd, name: &Path, flags: AtFlags) -> Result<Stat> {
     use rustix::fs::{StatxAttributes, StatxFlags, statx};
-    let stat = statx(at.as_fd(), name, flags, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)?;
+    let stat = statx(at.as_fd(), name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID)?;
     let mount = if stat.stx_mask & StatxFlags::MNT_ID.bits() == 0 {
         // Before Linux 5.8. A name's mount is unknown then; every handle's is found out once it is opened.
         if name.as_os_str().is_empty() { mount_from_fdinfo(at.as_fd()) } else { 0 }
@@ -39,6 +39,8 @@ fn stat_at(at: impl AsFd, name: &Path, flags: AtFlags) -> Result<Stat> {
         stat.stx_mnt_id
     };
     let mode = u32::from(stat.stx_mode);
+    let is_birth_known = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let born_ns = i128::from(stat.stx_btime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_btime.tv_nsec);
     Ok(Stat {
         kind: kind_of(mode),
         identity: Identity {
@@ -53,6 +55,7 @@ fn stat_at(at: impl AsFd, name: &Path, flags: AtFlags) -> Result<Stat> {
         mode: mode & 0o7777,
         owner: (stat.stx_uid, stat.stx_gid),
         changed_ns: i128::from(stat.stx_ctime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_ctime.tv_nsec),
+        born_ns: if is_birth_known { born_ns } else { 0 },
     })
 }
 
@@ -97,6 +100,7 @@ fn plain_stat(stat: &rustix::fs::Stat) -> Stat {
         mode: mode & 0o7777,
         owner: (stat.st_uid, stat.st_gid),
         changed_ns: i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec),
+        born_ns: 0,
     }
 }
 

@@ -39,6 +39,8 @@ mod lead;
 mod link;
 #[cfg(target_os = "linux")]
 mod mapping;
+#[cfg(target_os = "linux")]
+mod moved;
 mod network;
 mod openai;
 mod order;

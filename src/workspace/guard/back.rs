@@ -1,12 +1,13 @@
 //! What a command changed, put back: what was there returns, what has appeared goes. Whatever is taken away is handed on, so
 //! that it can be brought back.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
 use super::kept::{Content, Kept, Object, Room, descend, object_of};
 use super::look::{Found, OWNER_MAY_ALL, PARTS, Top, is_repository};
+use super::moved::thing_at;
 use super::name::PickedUp;
 use super::steps::{is_at_work, runs_nothing};
 use super::{Revert, Reverted, Taken};
@@ -24,21 +25,15 @@ pub(super) struct Before<'before> {
 }
 
 impl Before<'_> {
-    /// Puts back all that is no longer as it was.
-    pub(super) fn put_back(&self, after: &Found) -> Vec<Reverted> {
+    /// Puts back all that is no longer as it was, where it belongs after a command that ended then.
+    pub(super) fn put_back(&self, after: &Found, ended_ns: Option<i128>) -> Vec<Reverted> {
         let before = self.found;
         let mut reverted = Vec::new();
-        // What was moved along with its folder is no new file.
-        let moved: HashSet<Object> = before
-            .protected
-            .iter()
-            .filter(|(path, _)| !after.protected.contains_key(*path))
-            .map(|(_, kept)| kept.object())
-            .collect();
-        let is_new = |(path, now): &(&Vec<OsString>, &Kept)| {
-            let is_moved = moved.contains(&now.object()) && self.was_elsewhere(path, now);
-            !before.protected.contains_key(*path) && !is_moved && !runs_nothing(path, now)
-        };
+        let protected = before.protected.iter();
+        let places: BTreeMap<Vec<OsString>, &Kept> =
+            protected.filter_map(|(path, kept)| Some((self.place_of(path, after, ended_ns)?, kept))).collect();
+        // What went along with its folder is no new file.
+        let is_new = |(path, now): &(&Vec<OsString>, &Kept)| !places.contains_key(*path) && !runs_nothing(path, now);
         // The inner before the outer, so that a folder is empty when its turn comes.
         let new: Vec<(&Vec<OsString>, &Kept)> = after.protected.iter().rev().filter(is_new).collect();
         let mut unmade: Vec<&[OsString]> = Vec::new();
@@ -60,12 +55,14 @@ impl Before<'_> {
             reverted.push(if is_known { self.take_away(path, now) } else { self.reverted(path, Revert::Left) });
         }
         let mut made_anew: HashSet<&[OsString]> = HashSet::new();
-        for (path, kept) in &before.protected {
+        for (path, kept) in &places {
             let parents = path.split_last().map(|(_, parents)| parents).unwrap_or_default();
             match after.protected.get(path) {
                 Some(now) if kept.is_same(now) || is_at_work(path, kept, now) => {}
                 // A folder that has only become empty changes nothing for git, and is there.
                 None if kept.content == Content::Folder && object_at(self.root, path).is_some() => {}
+                // With its folder it went to where nothing obeys it.
+                None if !before.protected.contains_key(path) && thing_at(self.root, path).is_some() => {}
                 Some(now) => {
                     reverted.push(self.restore(path, kept, Some(now)));
                     made_anew.insert(path);
@@ -121,89 +118,6 @@ impl Before<'_> {
             reverted.extend(now.map(|now| self.take_away(&path_of(part), &now)));
         }
         reverted
-    }
-
-    /// Moves folders of git back that went from their folder to another name, where what is in them would be taken away: it
-    /// is the only copy there is.
-    pub(super) fn move_back(&self, after: &Found) -> Vec<Reverted> {
-        let mut reverted = Vec::new();
-        for (old, (object, _)) in &self.found.git_objects {
-            let now = after.git_objects.iter().find(|(_, (now, _))| now == object).map(|(path, _)| path);
-            let Some(new) = now.filter(|new| *new != old) else { continue };
-            if self.went_along(&configuration_of(old), &configuration_of(new)) || self.is_fixed(old) {
-                continue;
-            }
-            // Only an empty folder in its place gives way.
-            if rename(self.root, new, old).is_ok() {
-                reverted.push(self.reverted(old, Revert::Restored));
-            }
-        }
-        reverted
-    }
-
-    /// The folders of git that the command has moved, with the configuration that they had: what it says of itself was
-    /// approved by nobody and goes.
-    pub(super) fn moved_git<'after>(&self, after: &'after Found) -> impl Iterator<Item = &'after [OsString]> {
-        let was_at = |object: Object| self.found.git_objects.iter().find(|(_, (git, _))| *git == object);
-        let moved = after.git_objects.iter().filter(move |(new, (object, _))| {
-            was_at(*object).filter(|(old, _)| old != new).is_some_and(|(old, _)| {
-                let before = self.found.protected.get(&configuration_of(old));
-                after
-                    .protected
-                    .get(&configuration_of(new))
-                    .is_some_and(|now| before.is_some_and(|kept| kept.is_same(now)))
-            })
-        });
-        moved.map(|(path, _)| path.as_slice())
-    }
-
-    /// Whether this very thing was there before, by another path, and has only gone along with its folder: where it would
-    /// be something else to whoever looks there, it is as new as any.
-    pub(super) fn was_elsewhere(&self, path: &[OsString], now: &Kept) -> bool {
-        let is_it = |kept: &Kept| kept.object() == now.object() && kept.is_same(now);
-        self.found.protected.iter().any(|(old, kept)| is_it(kept) && self.went_along(old, path))
-    }
-
-    /// Whether what was at a path went along with a folder: the outermost one that gives it its meaning is the same and in
-    /// the same folder as before, wherever that lies now. A repository that is not called `.git` means the same anywhere.
-    fn went_along(&self, old: &[OsString], new: &[OsString]) -> bool {
-        let is_git = |name: &OsString| name.eq_ignore_ascii_case(".git");
-        let repositories = self.found.git_folders.iter().filter(|git| !git.is_empty() && old.starts_with(git));
-        let repository = repositories.min_by_key(|git| git.len());
-        let tops = self.found.tops.iter().filter(|top| old.starts_with(&top.path));
-        let top =
-            tops.min_by_key(|top| top.path.len()).filter(|top| repository.is_none_or(|git| top.path.len() < git.len()));
-        let length = top.map(|top| &top.path).or(repository).map_or(old.len(), Vec::len);
-        let (Some((outermost, below)), Some(new_outermost)) = (
-            old.split_at_checked(length),
-            new.len().checked_sub(old.len() - length).and_then(|length| new.get(..length)),
-        ) else {
-            return false;
-        };
-        let (Some(name), Some((new_name, above))) = (outermost.last(), new_outermost.split_last()) else {
-            return false;
-        };
-        if !new.ends_with(below) || above.iter().any(is_git) {
-            return false;
-        }
-        // In the place of another folder it is new to whoever looks there.
-        let is_another = |path: &[OsString]| {
-            let before = self.found.folder_at(path);
-            before.is_some() && before != object_at(self.root, path)
-        };
-        if (1..=new_outermost.len()).filter_map(|length| new.get(..length)).any(is_another) {
-            return false;
-        }
-        let is = |path: &[OsString], object: Object| object_at(self.root, path) == Some(object);
-        match (top, repository.and_then(|git| self.found.git_objects.get(git))) {
-            (Some(top), _) => name == new_name && is(above, top.parent),
-            (None, Some((itself, _))) if !is_git(name) => !is_git(new_name) && is(new_outermost, *itself),
-            (None, Some((itself, holder))) => {
-                name == new_name && is(new_outermost, *itself) && holder.is_none_or(|holder| is(above, holder))
-            }
-            // After a crash nobody knows which folder it was.
-            (None, None) => name == new_name,
-        }
     }
 
     /// Whether the command could not change what is at this path: then somebody else did. A file with another name could be
@@ -275,38 +189,23 @@ impl Before<'_> {
         all.map(|(path, kept)| self.restore(path, kept, None)).collect()
     }
 
-    fn reverted(&self, path: &[OsString], how: Revert) -> Reverted {
+    pub(super) fn reverted(&self, path: &[OsString], how: Revert) -> Reverted {
         Reverted::new(self.number, path, how)
     }
 }
 
-fn parent_of(root: &Folder, path: &[OsString]) -> Option<Object> {
+pub(super) fn parent_of(root: &Folder, path: &[OsString]) -> Option<Object> {
     let (_, parents) = path.split_last()?;
     object_at(root, parents)
 }
 
 /// Which folder lies there.
-fn object_at(root: &Folder, path: &[OsString]) -> Option<Object> {
+pub(super) fn object_at(root: &Folder, path: &[OsString]) -> Option<Object> {
     descend(root, path)?.stat().ok().map(|stat| object_of(&stat))
 }
 
-/// The configuration in a folder of git.
-fn configuration_of(git: &[OsString]) -> Vec<OsString> {
-    git.iter().cloned().chain([OsString::from("config")]).collect()
-}
-
-/// Moves a folder.
-fn rename(root: &Folder, from: &[OsString], to: &[OsString]) -> io::Result<()> {
-    let split = |path: &[OsString]| -> io::Result<(OsString, Folder)> {
-        let (name, parents) = path.split_last().ok_or(io::ErrorKind::NotFound)?;
-        Ok((name.clone(), writable_parent(root, parents)?))
-    };
-    let ((name, parent), (new_name, new_parent)) = (split(from)?, split(to)?);
-    parent.rename(&name, &new_parent, &new_name)
-}
-
 /// The folder that something lies in, so that it can be changed there: a command may have taken that right away.
-fn writable_parent(root: &Folder, parents: &[OsString]) -> io::Result<Folder> {
+pub(super) fn writable_parent(root: &Folder, parents: &[OsString]) -> io::Result<Folder> {
     let parent = descend(root, parents).ok_or(io::ErrorKind::NotFound)?;
     let mode = parent.stat()?.mode;
     // Somebody else's folder stays as it is: then the change itself says so.
@@ -356,7 +255,7 @@ fn restore(root: &Folder, path: &[OsString], kept: &Kept, now: Option<&Kept>) ->
     }
 }
 
-fn temporary_name(name: &OsStr) -> OsString {
+pub(super) fn temporary_name(name: &OsStr) -> OsString {
     let mut temporary = OsString::from(".nod-");
     temporary.push(name);
     temporary.push(format!("-{}", std::process::id()));

@@ -98,15 +98,15 @@ impl Kept {
     }
 
     pub(super) fn object(&self) -> Object {
-        (self.stat.identity.device, self.stat.identity.inode)
+        object_of(&self.stat)
     }
 }
 
-/// Device and inode: the same object wherever it lies.
-pub(super) type Object = (u64, u64);
+/// Device, inode and birth: the same object wherever it lies. An inode's number is given to another at once.
+pub(super) type Object = (u64, u64, i128);
 
 pub(super) fn object_of(stat: &Stat) -> Object {
-    (stat.identity.device, stat.identity.inode)
+    (stat.identity.device, stat.identity.inode, stat.born_ns)
 }
 
 fn read(folder: &Folder, name: &OsStr, most: u64) -> Option<Vec<u8>> {

@@ -35,8 +35,9 @@ pub(super) struct Found {
     pub(super) tops: Vec<Top>,
     /// Folders of git itself, nearest first: they stay where they are.
     pub(super) git_folders: Vec<Vec<OsString>>,
-    /// By the path of a folder of git: it, and the folder that it lies in. Not kept over a crash.
-    pub(super) git_objects: HashMap<Vec<OsString>, (Object, Option<Object>)>,
+    /// The folders that something protected lies in or below, by what they are: where. After a command those of before
+    /// wherever they are now, and what else has another name than before.
+    pub(super) places: HashMap<Object, Vec<OsString>>,
     /// What would be a part of a repository, in folders that are none: by path. Not kept over a crash.
     pub(super) parts: HashSet<Vec<OsString>>,
     /// What changes nothing for git as it is, and would as something else: by path.
@@ -45,7 +46,8 @@ pub(super) struct Found {
     pub(super) sensitive: Vec<(Vec<OsString>, bool)>,
     /// The folders that were looked at.
     pub(super) folders: HashSet<Object>,
-    /// Which of them was at a path, the path as a number that stands for it: there may be a million. Not kept over a crash.
+    /// Which of them was at a path, the path as a number that stands for it: there may be a million. Over a crash only
+    /// `places` are kept.
     pub(super) paths: HashMap<u64, Object>,
     /// Those that could not be, by their permissions, and where they are.
     pub(super) closed: HashMap<Object, Vec<OsString>>,
@@ -75,6 +77,26 @@ impl Found {
     /// The folder that was looked at by this path.
     pub(super) fn folder_at(&self, path: &[OsString]) -> Option<Object> {
         self.paths.get(&number_of(path)).copied()
+    }
+
+    /// Notes where the folders are that something protected lies in or below.
+    fn note_places(&mut self) {
+        let all = self.protected.keys().chain(&self.git_folders);
+        let folders = all.flat_map(|path| (0..=path.len()).rev().filter_map(|length| path.get(..length)));
+        let mut places = HashMap::new();
+        for path in folders {
+            if let Some(object) = self.folder_at(path) {
+                places.entry(object).or_insert_with(|| path.to_vec());
+            }
+        }
+        self.places = places;
+    }
+
+    /// The same as it was noted before a crash.
+    pub(super) fn with_places(self, places: impl Iterator<Item = (Vec<OsString>, Object)>) -> Self {
+        let places: HashMap<Object, Vec<OsString>> = places.map(|(path, object)| (object, path)).collect();
+        let paths = places.iter().map(|(object, path)| (number_of(path), *object)).collect();
+        Self { places, paths, ..self }
     }
 
     /// Whether more was there than could be reached.
@@ -131,11 +153,15 @@ impl Look<'_> {
         let Ok(mount) = self.root.folder().stat().map(|stat| stat.identity.mount) else {
             return Found { unreached: 1, ..Found::default() };
         };
+        let is_before = self.before.is_none();
         let mut walk = Walk { look: self, mount, room: Room::default(), path: Vec::new(), found: Found::default() };
         for start in starts {
             walk.start(start);
         }
         let mut found = walk.found;
+        if is_before {
+            found.note_places();
+        }
         found.tops.sort_by(|one, two| (one.path.len(), &one.path).cmp(&(two.path.len(), &two.path)));
         found.git_folders.sort_by(|one, two| (one.len(), one).cmp(&(two.len(), two)));
         found
@@ -247,6 +273,7 @@ impl Walk<'_> {
             self.found.unreached += 1;
             return None;
         }
+        self.note_place(object, object_above);
         let Some(folder) = self.seen(folder, &stat) else {
             if around.is_top_of_git() {
                 self.found.git_folders.push(self.path.clone());
@@ -259,7 +286,6 @@ impl Walk<'_> {
         }
         if around.is_top_of_git() {
             self.found.git_folders.push(self.path.clone());
-            self.found.git_objects.insert(self.path.clone(), (object, object_above));
         }
         self.found.folders.insert(object);
         self.found.paths.insert(number_of(&self.path), object);
@@ -276,6 +302,19 @@ impl Walk<'_> {
             self.found.unreached += 1;
         }
         Some(Frame { folder: Some(folder), object, waiting, watch })
+    }
+
+    /// Notes where a folder of before is now. Of what went along with a folder that has another name the folder alone.
+    fn note_place(&mut self, object: Object, object_above: Option<Object>) {
+        let Some(before) = self.look.before else { return };
+        let is_elsewhere = |path: &[OsString], object: Object| {
+            before.folders.contains(&object) && before.folder_at(path) != Some(object)
+        };
+        let above = self.path.split_last().map(|(_, above)| above).unwrap_or_default();
+        let is_moved = is_elsewhere(&self.path, object) && !object_above.is_some_and(|one| is_elsewhere(above, one));
+        if is_moved || before.places.contains_key(&object) {
+            self.found.places.insert(object, self.path.clone());
+        }
     }
 
     /// The folder, if what is in it can be seen. After a command it is given back to its owner: a program finds what it

@@ -2,7 +2,8 @@
 //!
 //! Before a command these files are found and kept (`look`); where the kernel can, they are read-only meanwhile, and what
 //! git would obey is not left absent (`placeholder`). During it what programs pick up at any moment is watched for
-//! (`watch`), and after it everything is looked at again, and what was changed or has appeared is put back (`back`).
+//! (`watch`), and after it everything is looked at again: what was moved goes back whole (`moved`), and what was changed or
+//! has appeared is put back (`back`).
 //! It judges no command, and what it takes away it hands on.
 
 mod back;
@@ -16,6 +17,7 @@ mod lease;
 #[cfg_attr(not(target_os = "linux"), path = "life_portable.rs")]
 mod life;
 mod look;
+mod moved;
 mod name;
 mod placeholder;
 mod record;
@@ -322,18 +324,13 @@ impl Guard {
         for (number, guarded) in self.roots.iter_mut().enumerate() {
             let left = guarded.clear();
             report.reverted.extend(left.into_iter().map(|path| Reverted::new(number, &path, Revert::Left)));
-            let mut after = guarded.look_again(&mut names);
-            let back = guarded.before().move_back(&after);
-            if !back.is_empty() {
-                report.reverted.extend(back);
-                after = guarded.look_again(&mut names);
-            }
+            let (after, back) = guarded.move_back(&mut names, ended_ns);
             for git in guarded.before().moved_git(&after) {
                 moved.git_folder(&below(&guarded.root, git));
             }
-            found.push(after);
+            found.push((after, back));
         }
-        for (guarded, mut after) in self.roots.iter_mut().zip(found) {
+        for (guarded, (mut after, back)) in self.roots.iter_mut().zip(found) {
             // What the configuration of a repository names from its new place is obeyed there.
             let led = lead::below(&moved, guarded.root.real_path());
             let new: Vec<Led> = led.into_iter().filter(|led| !guarded.led.contains(led)).collect();
@@ -343,10 +340,10 @@ impl Guard {
             }
             if let Some(ended_ns) = ended_ns {
                 // What somebody waited to write is theirs.
-                record::leave_what_came_later(guarded, &mut after, ended_ns, ended_ns);
+                record::leave_what_came_later(guarded, &mut after, &back, (ended_ns, ended_ns));
             }
             report.unseen += after.unseen();
-            for reverted in guarded.before().put_back(&after) {
+            for reverted in back.into_iter().chain(guarded.before().put_back(&after, ended_ns)) {
                 // What is put back for the second time was taken away the first time.
                 match report.reverted.iter_mut().find(|known| known.is_of(&reverted)) {
                     Some(known) if reverted.taken.is_some() && known.taken.is_none() => *known = reverted,
@@ -375,6 +372,23 @@ impl GuardedRoot {
         look.whole()
     }
 
+    /// Looks through it after the command, and moves what it moved back; then it is looked through again.
+    fn move_back(&self, names: &mut Names, ended_ns: Option<i128>) -> (Found, Vec<Reverted>) {
+        /// What was moved from what was moved comes in its turn.
+        const MOST_TURNS: usize = 8;
+        let mut after = self.look_again(names);
+        let mut reverted = Vec::new();
+        for _ in 0..MOST_TURNS {
+            let back = self.before().move_back(&after, ended_ns);
+            if back.is_empty() {
+                break;
+            }
+            reverted.extend(back);
+            after = self.look_again(names);
+        }
+        (after, reverted)
+    }
+
     fn before(&self) -> Before<'_> {
         Before { root: self.root.folder(), number: self.number, found: &self.before, fixed: &self.fixed }
     }
@@ -399,6 +413,10 @@ impl Drop for GuardedRoot {
 impl Reverted {
     fn new(root: usize, path: &[OsString], how: Revert) -> Self {
         Self { root, path: shown(path), how, taken: None, left: None }
+    }
+
+    fn is_at(&self, root: usize, path: &[OsString]) -> bool {
+        self.root == root && self.path == shown(path)
     }
 
     fn is_of(&self, other: &Self) -> bool {

@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 use super::kept::{Content, Kept, Object, descend};
 use super::lead::Led;
 use super::life::{self, Birth};
-use super::look::{Found, Look, MOST_FOLDERS, Top};
+use super::look::{Found, Top};
 use super::name::{Names, PickedUp};
 use super::placeholder::{self, Left};
-use super::{Guard, GuardReport, GuardedRoot};
+use super::{Guard, GuardReport, GuardedRoot, Reverted};
 use crate::policy::TargetKind;
 use crate::workspace::{Folder, Identity, Root, Stat};
 
 /// The end of a command that Nod did not live to see comes this long after its time-out at most.
 const GRACE: Duration = Duration::from_secs(10);
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// A record on the disk. Dropped before the look is done, it stays there.
 #[derive(Debug)]
@@ -85,6 +85,9 @@ struct RecordedRoot {
     /// The folders that protected things lie in.
     parents: Vec<Object>,
     is_cut: bool,
+    /// Which folders lay where, as far as something protected lies in or below them.
+    #[serde(default)]
+    places: Vec<(Vec<OsString>, Object)>,
     protected: Vec<Recorded>,
     #[serde(default)]
     led: Vec<Led>,
@@ -217,27 +220,19 @@ fn finish(record: Record, touched_ns: i128) -> FinishedLook {
         };
         let placeholders = recorded.placeholders.clone();
         let guarded = GuardedRoot::from_record(root, recorded, number);
-        let around = Look {
-            root: &guarded.root,
-            before: Some(&guarded.before),
-            led: &guarded.led,
-            names: &mut names,
-            watcher: None,
-            number,
-            most_folders: MOST_FOLDERS,
-        };
-        let mut after = around.whole();
+        let (mut after, back) = guarded.move_back(&mut names, Some(ended_ns));
         // They may have been moved since.
         for git in guarded.before.git_folders.iter().chain(&after.git_folders) {
             if placeholder::clear(guarded.root.folder(), git, &placeholders) == Left::There {
                 look.report.reverted.push(placeholder::told(number, git));
             }
         }
-        let later = leave_what_came_later(&guarded, &mut after, ended_ns, latest_ns);
+        let later = leave_what_came_later(&guarded, &mut after, &back, (ended_ns, latest_ns));
         leave_what_went_later(&guarded, &mut after, ended_ns);
         look.later.extend(later.into_iter().map(|path| (number, super::shown(&path))));
         look.report.unseen += after.unseen();
-        look.report.reverted.extend(guarded.before().put_back(&after));
+        look.report.reverted.extend(back);
+        look.report.reverted.extend(guarded.before().put_back(&after, Some(ended_ns)));
         look.roots.push(guarded.root.clone());
     }
     look
@@ -245,7 +240,7 @@ fn finish(record: Record, touched_ns: i128) -> FinishedLook {
 
 /// The allowed folder: where it was, or under another name beside.
 fn find_again(recorded: &RecordedRoot) -> Option<Root> {
-    let is_it = |root: &Root| (root.identity().device, root.identity().inode) == recorded.object;
+    let is_it = |root: &Root| object_at_top(root) == Some(recorded.object);
     let path = Path::new(&recorded.path);
     if let Some(root) = Root::reopen(path).ok().filter(is_it) {
         return Some(root);
@@ -258,19 +253,23 @@ fn find_again(recorded: &RecordedRoot) -> Option<Root> {
     Root::reopen(&above.true_path().ok()?.join(renamed)).ok().filter(is_it)
 }
 
+fn object_at_top(root: &Root) -> Option<Object> {
+    root.folder().stat().ok().map(|stat| super::kept::object_of(&stat))
+}
+
 /// What changed after the command's last moment counts as it was before: it is the person's. Gives what of it is told: not
-/// what changed when anybody could have known that it is theirs.
+/// what changed when anybody could have known that it is theirs. What Nod itself has moved `back` since is not.
 pub(super) fn leave_what_came_later(
     guarded: &GuardedRoot,
     after: &mut Found,
-    ended_ns: i128,
-    latest_ns: i128,
+    back: &[Reverted],
+    (ended_ns, latest_ns): (i128, i128),
 ) -> Vec<Vec<OsString>> {
     let before = &guarded.before.protected;
     let later: Vec<(Vec<OsString>, i128)> = after
         .protected
         .iter()
-        .filter(|(_, now)| now.stat.changed_ns > ended_ns)
+        .filter(|(path, now)| now.stat.changed_ns > ended_ns && !back.iter().any(|one| one.is_at(guarded.number, path)))
         .map(|(path, now)| (path.clone(), now.stat.changed_ns))
         .collect();
     let mut told = Vec::new();
@@ -327,12 +326,13 @@ impl GuardedRoot {
             .collect();
         RecordedRoot {
             path: root.real_path().into(),
-            object: (root.identity().device, root.identity().inode),
+            object: object_at_top(root).unwrap_or_default(),
             git_folders: before.git_folders.clone(),
             fixed: fixed.iter().map(|top| (top.path.clone(), top.parent)).collect(),
             placeholders: placeholders.iter().filter_map(placeholder::Placeholder::made).collect(),
             parents,
             is_cut: before.is_cut(),
+            places: before.places.iter().map(|(object, path)| (path.clone(), *object)).collect(),
             protected,
             led: led.clone(),
         }
@@ -348,6 +348,7 @@ impl GuardedRoot {
             unreached: u64::from(recorded.is_cut),
             ..Found::default()
         };
+        let before = before.with_places(recorded.places.into_iter());
         let fixed = recorded.fixed.into_iter().map(|(path, parent)| Top { path, parent }).collect();
         Self { root, number, before, led: recorded.led, fixed, placeholders: Vec::new() }
     }
@@ -364,10 +365,11 @@ impl Recorded {
             RecordedContent::UnknownFile => (TargetKind::File, Content::Unknown),
             RecordedContent::UnknownOther => (TargetKind::Special, Content::Unknown),
         };
-        let (device, inode) = self.object;
+        let (device, inode, born_ns) = self.object;
         let identity =
             Identity { device, inode, bytes: self.bytes, modified_ns: self.modified_ns, ..Identity::default() };
-        let stat = Stat { kind, identity, is_mount_point: false, mode: self.mode, owner: (0, 0), changed_ns: 0 };
+        let stat =
+            Stat { kind, identity, is_mount_point: false, mode: self.mode, owner: (0, 0), changed_ns: 0, born_ns };
         let when = if self.is_picked_up_at_once { PickedUp::AtOnce } else { PickedUp::Later };
         Kept { stat, content, when }
     }

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::*;
 
 mod lead;
+mod moved;
 
 struct Place {
     temp: TempDir,
@@ -110,10 +111,8 @@ fn what_is_moved_to_where_git_looks_is_new_there_and_what_goes_along_with_its_fo
         }
     });
     let expected = [
-        (".git/hooks/post-commit", Revert::Removed),
+        // All of it goes back whole.
         (".git/hooks/pre-push.sample", Revert::Restored),
-        ("app/.mcp.json", Revert::Removed),
-        // Folders of git go back whole.
         ("fixtures/evil", Revert::Restored),
         ("fixtures/p/.mcp.json", Revert::Restored),
         ("fixtures/r/.git", Revert::Restored),
@@ -184,7 +183,8 @@ fn a_repository_moved_away_and_replaced_is_put_back() {
         fs::rename(place.path(".git"), place.path("old")).unwrap();
         write(place.temp.path(), ".git/config", "evil");
     });
-    assert!(reverted.contains(&(".git/config".to_owned(), Revert::Restored)), "{reverted:?}");
+    assert_eq!(reverted, [(".git".to_owned(), Revert::Restored)]);
+    assert_eq!(place.text(".git/hooks/pre-commit"), "#!/bin/sh");
     assert_eq!(place.text(".git/config"), "[core]");
 }
 
@@ -379,11 +379,9 @@ fn a_folder_of_the_same_name_is_not_the_one_that_was_kept_from_the_command() {
     fs::rename(place.path("lib"), place.path("library")).unwrap();
     write(place.temp.path(), "lib/.git/config", "evil");
     let report = guard.revert(Watched::default());
-    assert!(
-        report.reverted.iter().any(|one| one.path == "lib/.git/config" && one.how == Revert::Restored),
-        "{report:?}"
-    );
-    assert_ne!(place.text("lib/.git/config"), "evil");
+    let told: Vec<_> = report.reverted.iter().map(|one| (one.path.as_str(), one.how)).collect();
+    assert_eq!(told, [("lib/.git/config", Revert::Removed)]);
+    assert_eq!(place.text("library/.git/config"), "[lib]");
 }
 
 #[test]

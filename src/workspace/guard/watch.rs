@@ -291,11 +291,12 @@ impl Round<'_> {
     fn bring_back(&mut self, number: usize, path: &[OsString]) {
         let Some(guarded) = self.guard.roots.get(number) else { return };
         let before = guarded.before();
-        if let Some(missing) = before.missing_from(path) {
-            (self.stop)();
-            for reverted in before.bring_back(missing) {
-                self.trip(reverted);
-            }
+        if before.missing_from(path).is_none() {
+            return;
+        }
+        self.move_back(guarded);
+        for reverted in before.missing_from(path).map(|missing| before.bring_back(missing)).unwrap_or_default() {
+            self.trip(reverted);
         }
     }
 
@@ -379,25 +380,52 @@ impl Round<'_> {
         let guard = self.guard;
         let Some(guarded) = guard.roots.get(number) else { return };
         let before = guarded.before();
-        match guarded.before.protected.get(path) {
-            Some(kept) if kept.is_same(now) => self.judge_same(guarded, path, kept, now),
-            Some(kept) => {
-                if kept.when == PickedUp::AtOnce || before.is_fixed(path) {
-                    self.trip_by(guarded, path, || before.restore(path, kept, Some(now)));
-                }
-            }
-            None if before.was_elsewhere(path, now)
-                || is_nobodys(guarded, path, now)
-                || self.is_unmade(number, path) => {}
-            None => {
-                if before.made_around(path).is_some_and(|repository| self.unmake(guarded, repository)) {
-                    return;
-                }
-                if now.when == PickedUp::AtOnce || before.is_fixed(path) {
-                    self.trip_by(guarded, path, || before.take_away(path, now));
-                }
-            }
+        let is_the_same = |kept: &Kept| kept.is_same(now) && kept.object() == now.object();
+        if guarded.before.protected.get(path).is_some_and(is_the_same) {
+            return;
         }
+        let was = before.was_at(path);
+        let is_in_its_folder = was.as_deref().is_none_or(|was| was == path || before.went_along(was, path));
+        let known = was.as_deref().or(Some(path)).and_then(|was| guarded.before.protected.get(was));
+        let known = known.filter(|_| is_in_its_folder);
+        if let Some(kept) = known.filter(|kept| kept.is_same(now)) {
+            return self.judge_same(guarded, path, kept, now);
+        }
+        let is_picked_up = known.unwrap_or(now).when == PickedUp::AtOnce || before.is_fixed(path);
+        // What was moved back meanwhile is judged where it is.
+        if !is_picked_up || super::moved::thing_at(guarded.root.folder(), path) != Some(now.object()) {
+            return;
+        }
+        if (!is_in_its_folder || before.is_the_only_one(path, now)) && self.move_back(guarded) {
+            return;
+        }
+        if let Some(kept) = known.filter(|_| was.is_some() || self.is_its_place(guarded, path)) {
+            return self.trip_by(guarded, path, || before.restore(path, kept, Some(now)));
+        }
+        let is_none_of_its = is_nobodys(guarded, path, now) || self.is_unmade(number, path);
+        if is_none_of_its || before.made_around(path).is_some_and(|repository| self.unmake(guarded, repository)) {
+            return;
+        }
+        self.trip_by(guarded, path, || before.take_away(path, now));
+    }
+
+    /// Stops the command and moves back what it has moved; gives whether anything went back.
+    fn move_back(&mut self, guarded: &GuardedRoot) -> bool {
+        (self.stop)();
+        let after = self.look(guarded, guarded.number).whole();
+        let back = guarded.before().move_back(&after, None);
+        let is_back = !back.is_empty();
+        for reverted in back {
+            self.trip(reverted);
+        }
+        is_back
+    }
+
+    /// Whether what was at a path belongs there, although it lies in another folder now.
+    fn is_its_place(&mut self, guarded: &GuardedRoot, path: &[OsString]) -> bool {
+        (self.stop)();
+        let after = self.look(guarded, guarded.number).whole();
+        guarded.before().place_of(path, &after, None).is_some_and(|place| place == path)
     }
 
     /// Takes away what made it a repository, after the command was stopped; gives whether it is none any more.
