@@ -4,7 +4,7 @@
 use crate::engine::Handle;
 use crate::ir::{Access, ChangeNote, CommandPreview, Decider, DiffTag, Preview, Tier};
 use crate::lang::Arg;
-use crate::policy::{AskReason, one_line, one_line_name};
+use crate::policy::{AskReason, find_deceptive, find_deceptive_name, one_line, one_line_name};
 use crate::port::{Answer, Command, ConfirmRequest};
 
 use super::args::Approve;
@@ -162,7 +162,38 @@ fn show(request: &ConfirmRequest, console: &mut Console) {
             }
         }
     }
+    if is_deceptive(request) {
+        warn("cli-ask-deceptive", &[], console);
+    }
     show_preview(request, console);
+}
+
+/// Whether something in the question stands there as an escape, because it cannot be seen or passes for something else.
+fn is_deceptive(request: &ConfirmRequest) -> bool {
+    let prose = [request.session_title.as_str(), &request.model, request.model_words.trim()];
+    let names = [
+        Some(target(request)),
+        Some(request.call.name.as_str()),
+        request.via_link.as_deref(),
+        request.folder.as_deref(),
+        request.server.as_deref(),
+    ];
+    prose.into_iter().any(|text| !find_deceptive(text, true).is_empty())
+        || names.into_iter().flatten().any(|name| !find_deceptive_name(name, false).is_empty())
+        || match &request.preview {
+            Preview::Nothing => !find_deceptive_name(&request.call.args.to_string(), false).is_empty(),
+            Preview::NewFile { content } => has_deceptive_line(content),
+            Preview::Diff { lines, .. } => lines.iter().any(|line| has_deceptive_line(&line.text)),
+            Preview::Tree { entries, .. } => {
+                entries.iter().any(|entry| !find_deceptive_name(&entry.path, false).is_empty())
+            }
+            Preview::Command(command) => has_deceptive_line(&command.command),
+        }
+}
+
+/// Carriage returns before line breaks are drawn, but nothing to warn of.
+fn has_deceptive_line(text: &str) -> bool {
+    text.lines().any(|line| !find_deceptive_name(line, true).is_empty())
 }
 
 /// What a change does that no line of it shows.
@@ -225,8 +256,9 @@ fn state_keys(request: &ConfirmRequest) -> impl Iterator<Item = &'static str> {
 
 fn reason_key(reason: &AskReason) -> Option<&'static str> {
     match reason {
-        // What confines a command is said beside it, and a terminal makes no rules.
-        AskReason::Mode | AskReason::Deletion | AskReason::Command | AskReason::Unremembered => None,
+        // What confines a command is said beside it.
+        AskReason::Mode | AskReason::Deletion | AskReason::Command => None,
+        AskReason::Unremembered => Some("confirm-reason-unremembered"),
         AskReason::Server => Some("confirm-reason-server"),
         AskReason::Outside => Some("cli-ask-outside"),
         AskReason::SuspiciousName { .. } => Some("confirm-reason-name"),
@@ -248,21 +280,37 @@ fn show_preview(request: &ConfirmRequest, console: &mut Console) {
             let arguments = request.call.args.to_string();
             fact("cli-ask-arguments", &[("arguments", named(&arguments))], console);
         }
-        Preview::NewFile { content } if content.is_empty() => fact("confirm-empty-file", &[], console),
+        Preview::Command(command) => show_command(command, console),
+        change @ (Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. }) => {
+            show_change(change, usize::MAX, console);
+        }
+    }
+}
+
+/// What a change does to a file or a folder, so many lines of it; gives how many more there are.
+pub(super) fn show_change(change: &Preview, most_lines: usize, console: &mut Console) -> usize {
+    match change {
+        Preview::Nothing | Preview::Command(_) => 0,
+        Preview::NewFile { content } if content.is_empty() => {
+            fact("confirm-empty-file", &[], console);
+            0
+        }
         Preview::NewFile { content } => {
-            for line in content.split_inclusive('\n') {
+            for line in content.split_inclusive('\n').take(most_lines) {
                 console.text_problem("  + ", line);
             }
+            content.split_inclusive('\n').count().saturating_sub(most_lines)
         }
         Preview::Diff { lines, notes, .. } if lines.is_empty() && notes.is_empty() => {
             fact("confirm-no-change", &[], console);
+            0
         }
         Preview::Diff { lines, notes, .. } => {
             for note in notes {
                 let words = change_note(note, console);
                 console.problem(&format!("! {words}"));
             }
-            for line in lines {
+            for line in lines.iter().take(most_lines) {
                 let sign = match line.tag {
                     DiffTag::Context => "    ",
                     DiffTag::Added => "  + ",
@@ -271,35 +319,37 @@ fn show_preview(request: &ConfirmRequest, console: &mut Console) {
                 };
                 console.text_problem(sign, &line.text);
             }
+            lines.len().saturating_sub(most_lines)
         }
         Preview::Tree { entries, count, bytes, at_least } => {
-            for entry in entries {
+            for entry in entries.iter().take(most_lines) {
                 let slash = if entry.is_folder { "/" } else { "" };
                 console.problem(&format!("  - {}{slash}", one_line_name(&entry.path, LONGEST_FACT)));
             }
             let key = if *at_least { "cli-ask-tree-at-least" } else { "cli-ask-tree" };
             let count = i64::try_from(*count).unwrap_or(i64::MAX);
             fact(key, &[("count", Arg::Number(count)), ("bytes", Arg::from(bytes.to_string()))], console);
-        }
-        Preview::Command(command) => {
-            for (number, line) in command.command.split('\n').enumerate() {
-                console.text_problem(&format!("  {:>3} ", number + 1), line);
-            }
-            for file in &command.started.files {
-                let path = ("path", named(&file.path));
-                match file.sha256.as_deref().and_then(|sha256| sha256.get(..SHORT_DIGEST)) {
-                    Some(hash) => fact("cli-ask-starts", &[path, ("hash", Arg::from(hash))], console),
-                    None => warn("cli-ask-starts-unknown", &[path], console),
-                }
-            }
-            let seconds = i64::try_from(command.timeout_ms / 1000).unwrap_or(i64::MAX);
-            fact("cli-ask-limit", &[("seconds", Arg::Number(seconds))], console);
-            let environment: Vec<String> =
-                command.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            fact("cli-ask-environment", &[("variables", named(&environment.join(" ")))], console);
-            show_confinement(command, console);
+            entries.len().saturating_sub(most_lines)
         }
     }
+}
+
+fn show_command(command: &CommandPreview, console: &mut Console) {
+    for (number, line) in command.command.split('\n').enumerate() {
+        console.text_problem(&format!("  {:>3} ", number + 1), line);
+    }
+    for file in &command.started.files {
+        let path = ("path", named(&file.path));
+        match file.sha256.as_deref().and_then(|sha256| sha256.get(..SHORT_DIGEST)) {
+            Some(hash) => fact("cli-ask-starts", &[path, ("hash", Arg::from(hash))], console),
+            None => warn("cli-ask-starts-unknown", &[path], console),
+        }
+    }
+    let seconds = i64::try_from(command.timeout_ms / 1000).unwrap_or(i64::MAX);
+    fact("cli-ask-limit", &[("seconds", Arg::Number(seconds))], console);
+    let environment: Vec<String> = command.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    fact("cli-ask-environment", &[("variables", named(&environment.join(" ")))], console);
+    show_confinement(command, console);
 }
 
 /// How far the command is confined, and what it can do all the same.
@@ -324,7 +374,7 @@ fn show_confinement(command: &CommandPreview, console: &mut Console) {
 mod tests {
     use super::*;
     use crate::cli::console::tests::console;
-    use crate::ir::{CallId, ConfirmId, Network, RiskLevel, SessionId, Started, ToolCall, UnixMs};
+    use crate::ir::{CallId, ConfirmId, DiffLine, Network, RiskLevel, SessionId, Started, ToolCall, UnixMs};
     use crate::lang::Locale;
 
     const FORGED: &str =
@@ -421,6 +471,42 @@ mod tests {
         ] {
             assert!(rest.iter().any(|line| line == fact), "{fact:?} is missing in {rest:#?}");
         }
+    }
+
+    #[test]
+    fn what_stands_there_as_an_escape_is_said_in_a_note() {
+        const NOTE: &str = "! Some characters in here are invisible or look like others: they are written as escapes.";
+        let file = |content: &str| {
+            let mut request = command("Fine.", "ls");
+            request.preview = Preview::NewFile { content: content.into() };
+            request
+        };
+        let diff = |text: &str| {
+            let lines = vec![DiffLine { tag: DiffTag::Added, old_line: None, new_line: Some(1), text: text.into() }];
+            let mut request = command("Fine.", "ls");
+            request.preview = Preview::Diff { lines, notes: Vec::new(), added: 1, removed: 0 };
+            request
+        };
+        for (request, expected) in [
+            (command("Fine.", "ls a\u{200b}b"), true),
+            (command("Fine.", "ls\u{202e}"), true),
+            (command("Fi\u{200b}ne.", "ls"), true),
+            (file("one\ntw\u{2066}o\n"), true),
+            (diff("a\u{feff}b"), true),
+            (command("Fine.", "echo 点头 | cat\nls"), false),
+            (file("one\r\n\ttwo  \r\n"), false),
+        ] {
+            let lines = shown(&request, Locale::English);
+            assert_eq!(lines.iter().any(|line| line == NOTE), expected, "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn what_a_command_starts_beyond_what_is_known_is_said_in_a_note() {
+        let mut request = command("Fine.", "make");
+        request.reasons.push(AskReason::Unremembered);
+        let lines = shown(&request, Locale::English);
+        assert!(lines.iter().any(|line| line.starts_with("! It starts more than can be known")), "{lines:#?}");
     }
 
     #[test]

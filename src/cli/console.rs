@@ -39,6 +39,10 @@ pub(super) struct Console {
     is_handed_over: bool,
     /// The key that came with a command line that was handed over.
     given_key: Option<SecretKey>,
+    /// Whether a person reads the answer where questions are asked: each of its lines is behind a bar then.
+    is_barred: bool,
+    /// Whether the next piece of an answer begins a line.
+    is_at_line_start: bool,
     /// Where the cursor is while a question waits.
     prompt: Prompt,
 }
@@ -77,6 +81,8 @@ impl Console {
             departure: None,
             is_handed_over: false,
             given_key: None,
+            is_barred: io::stdout().is_terminal(),
+            is_at_line_start: true,
             prompt: Prompt::Absent,
         })
     }
@@ -97,6 +103,8 @@ impl Console {
             departure: Some(visitor.departure()?),
             is_handed_over: true,
             given_key: SecretKey::new(&visitor.handover.api_key),
+            is_barred: false,
+            is_at_line_start: true,
             prompt: Prompt::Absent,
         })
     }
@@ -154,6 +162,24 @@ impl Console {
     /// Prints a piece of the answer: prose, in which only what would command the terminal is escaped.
     pub(super) fn print(&mut self, text: &str) {
         self.raw(&policy::escape_controls(text));
+    }
+
+    /// Prints a piece of what a model says, as it comes; on a terminal no line of it can pass for one of Nod's.
+    pub(super) fn answer(&mut self, text: &str) {
+        if !self.is_barred {
+            return self.print(text);
+        }
+        let text = policy::escape_controls(text);
+        let mut shown = String::with_capacity(text.len() + 8);
+        for piece in text.split_inclusive('\n') {
+            // The line break that ends a line that has begun needs no bar.
+            if self.is_at_line_start {
+                shown.push_str("│ ");
+            }
+            shown.push_str(piece);
+            self.is_at_line_start = piece.ends_with('\n');
+        }
+        self.raw(&shown);
     }
 
     /// Prints JSON for a program. A terminal may be where it goes, so what would command it stands as an escape of JSON.
@@ -362,6 +388,8 @@ pub(super) mod tests {
             departure: None,
             is_handed_over: false,
             given_key: None,
+            is_barred: false,
+            is_at_line_start: true,
             prompt: Prompt::Absent,
         };
         (console, Written(written))
@@ -382,6 +410,17 @@ pub(super) mod tests {
         let (mut console, written) = console(Locale::English);
         console.output("one\r\n✓ write_file a.txt\n");
         assert_eq!(written.text(), "  │ one\n  │ ✓ write_file a.txt\n");
+    }
+
+    #[test]
+    fn on_a_terminal_no_line_of_an_answer_begins_like_one_of_nods() {
+        let pieces = ["Fi", "ne.\n\nAllow read_file", " on a? [y = yes", "\n", "✓ done\n"];
+        let (mut console, written) = console(Locale::English);
+        pieces.iter().for_each(|piece| console.answer(piece));
+        assert_eq!(written.text(), pieces.concat(), "what goes elsewhere is the answer as it is");
+        console.is_barred = true;
+        pieces.iter().for_each(|piece| console.answer(piece));
+        assert_eq!(written.text(), "│ Fine.\n│ \n│ Allow read_file on a? [y = yes\n│ ✓ done\n");
     }
 
     #[test]

@@ -258,7 +258,7 @@ impl Printer {
         match event {
             Event::Streamed { session, event, .. } if session == id => {
                 if let StreamBody::TextDelta { delta } = &event.body {
-                    console.print(delta);
+                    console.answer(delta);
                     self.is_mid_line = !delta.ends_with('\n');
                 }
             }
@@ -351,7 +351,7 @@ impl Printer {
 
     fn break_line(&mut self, console: &mut Console) {
         if self.is_mid_line {
-            console.print("\n");
+            console.answer("\n");
             self.is_mid_line = false;
         }
     }

@@ -5,12 +5,13 @@ use serde_json::json;
 
 use crate::engine::{Archive, Handle, Inbox};
 use crate::ir::{
-    DiffTag, Preview, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOperation, UndoOutcome, UndoScope, UndoState,
+    DiffTag, Preview, UndoChoice, UndoDirection, UndoEntry, UndoId, UndoOperation, UndoOutcome, UndoPlan, UndoScope,
+    UndoState,
 };
 use crate::lang::Arg;
 use crate::port::{Command, Event};
 
-use super::approve::change_note;
+use super::approve::{change_note, show_change};
 use super::args::{IfChanged, UndoArgs, UndoTask};
 use super::console::Console;
 use super::exec::send;
@@ -19,6 +20,8 @@ use super::sessions::wait;
 
 /// Most changes of a list.
 const MOST_CHANGES: usize = 10_000;
+/// Lines of each change that stand in a question: what is longer says how to see the rest.
+const MOST_LINES: usize = 100;
 
 /// Does what only reads; `None` for what needs the engine.
 pub(super) fn read(task: &UndoTask, archive: Option<&Archive>, console: &mut Console) -> Option<Result<Exit, String>> {
@@ -135,7 +138,7 @@ fn apply(
         Event::UndoPlanned(plan) if plan.scope == scope && plan.direction == direction => Some((**plan).clone()),
         _ => None,
     })?;
-    if plan.changes_what_is_executed() && !is_wanted_all_the_same(args, engine, console) {
+    if plan.changes_what_is_executed() && !is_wanted_all_the_same(args, &plan, engine, console) {
         return Ok(Exit::Denied);
     }
     let choice = match args.if_changed {
@@ -171,8 +174,18 @@ fn apply(
     Ok(exit)
 }
 
-/// Says that something executes or obeys what this changes, and waits for a yes of its own: by a flag, or at the terminal.
-fn is_wanted_all_the_same(args: &UndoArgs, engine: &Handle, console: &mut Console) -> bool {
+/// Says what is changed that something executes or obeys, and what will be there, and waits for a yes of its own: by a flag,
+/// or at the terminal.
+fn is_wanted_all_the_same(args: &UndoArgs, plan: &UndoPlan, engine: &Handle, console: &mut Console) -> bool {
+    for step in plan.steps.iter().filter(|step| step.action.may_change_something()) {
+        console.problem(&crate::policy::escape_name(&step.path, false));
+        let left_out = show_change(&step.preview, MOST_LINES, console);
+        if left_out > 0 {
+            let args = [("count", Arg::from(left_out)), ("id", Arg::from(step.entry.as_str()))];
+            let text = console.say("cli-undo-more-lines", &args);
+            console.problem(&format!("  {text}"));
+        }
+    }
     let text = console.say("undo-executed-later", &[]);
     console.problem(&text);
     if args.yes {

@@ -51,7 +51,8 @@ pub enum AskReason {
     ChangedRule,
     /// It cannot be undone, and nobody would have been told.
     NotUndoable,
-    /// A command runs what may become something else, so that no rule remembers it although Settings would let one. A notice.
+    /// A command starts more than its question names, or in a place that is not known: no yes is bound to that, and no rule
+    /// remembers it. A notice.
     Unremembered,
     /// Parts of a command's folders cannot be looked at, so that nothing is kept from it there.
     UnseenPlaces {
@@ -142,7 +143,7 @@ pub(super) fn notices(facts: &CallFacts) -> Vec<AskReason> {
     if facts.targets.iter().any(|target| target.kind == TargetKind::File && target.links > 1) {
         notices.push(AskReason::HardLink);
     }
-    if facts.access == Access::Execute && facts.remember_commands && !facts.starts_only_known {
+    if facts.access == Access::Execute && !facts.starts_only_known {
         notices.push(AskReason::Unremembered);
     }
     notices

@@ -133,6 +133,8 @@ fn killed_nod_looks_at_its_next_start() {
         let told = String::from_utf8_lossy(&stopped.stderr).into_owned();
         assert_eq!((stopped.status.code(), place.left()), (Some(3), Vec::<&str>::new()), "{told}");
         assert!(told.contains(words), "{told}");
+        // What it is about stands there: each file, and what it will hold.
+        assert!(told.contains(".bashrc") && told.contains(".idea/run.xml") && told.contains("\n  + "), "{told}");
     }
     let back = place.nod(&[&apply[..], &["--yes"]].concat()).output().unwrap();
     assert!(back.status.success(), "{back:?}");

@@ -63,6 +63,7 @@ mod screen_lock;
 mod search;
 mod shield;
 mod started;
+mod started_place;
 mod stop;
 mod store;
 mod support;

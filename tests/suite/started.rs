@@ -168,6 +168,40 @@ fn no_rule_is_offered_for_a_command_that_runs_what_may_become_something_else() {
     desk.turn_end();
 }
 
+/// Whether a rule could be made at all is nothing to this: the setting is off here.
+#[test]
+fn what_only_the_shell_puts_together_is_bound_too_and_the_question_says_where_that_is_not_all() {
+    for (command, is_all) in [
+        ("sh -- build.sh", true),
+        ("cd sub && sh ../build.sh", true),
+        ("sh \"$PWD/build.sh\"", true),
+        ("cd sub; sh ../build.sh; cat build.sh | sh", false),
+        ("cat build.sh | sh", false),
+        ("BASH_ENV=build.sh bash -c :", false),
+        ("exec < build.sh; sh", false),
+    ] {
+        let turns = vec![vec![run(command)], vec![Step::text("ok")]];
+        let mut desk = Desk::with(Setup::new(turns).with_commands());
+        desk.write("build.sh", "echo one\n");
+        desk.write("sub/a", "");
+        desk.say("go");
+        let first = desk.asked();
+        let is_said = first.reasons.contains(&AskReason::Unremembered);
+        assert_eq!((started(&first).is_complete, is_said), (is_all, !is_all), "{command}: {:?}", first.reasons);
+        let is_bound = shown(&first) == [("build.sh".to_owned(), true)];
+        // Behind a `cd` that may fail nothing is named.
+        assert_eq!(is_bound, !command.contains("cd sub;"), "{command}: {:?}", started(&first));
+        desk.write("build.sh", "echo two\n");
+        desk.answer(&first, Answer::AllowOnce);
+        if is_bound {
+            let second = desk.asked();
+            assert!(second.is_asked_anew, "{command}");
+            desk.answer(&second, Answer::Deny { reason: String::new() });
+        }
+        desk.turn_end();
+    }
+}
+
 #[test]
 fn a_file_that_a_build_tool_would_find_first_is_another_plan() {
     let mut desk = desk(&["make"]);

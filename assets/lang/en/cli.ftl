@@ -61,6 +61,7 @@ cli-ask-tree-at-least = at least { $count } entries, { $bytes } bytes: more than
 cli-ask-unconfined = Nothing confines this command: it can do whatever you can.
 cli-ask-outside = This lies outside the allowed folders.
 cli-ask-hidden = The name holds characters that cannot be seen, or spaces at an end; they are written as escapes here.
+cli-ask-deceptive = Some characters in here are invisible or look like others: they are written as escapes.
 cli-ask-protected = Something later executes this file.
 cli-ask-hard-link = The file has other names (hard links).
 cli-ask-other-mount = This lies on another file system than its folder.

@@ -89,6 +89,7 @@ fault-undo-space = The disk is full, so what is there now could not be kept and 
 cli-undo-missing = There is no change with this id: { $id }. `nod undo list` shows all.
 cli-undo-ambiguous = More than one change has an id that begins like this: { $id }
 cli-undo-changed = Something changed while it was looked at, so nothing was done. Try again.
+cli-undo-more-lines = … { $count } more lines: nod undo show { $id }
 cli-undo-ask = Do it all the same? [y = yes; anything else: no]
 cli-undo-declined = Nothing was done.
 cli-undo-needs-yes = Nothing was done: this needs a yes, and nobody can be asked here. Look at it with `nod undo show`, then run it in a terminal or with --yes.

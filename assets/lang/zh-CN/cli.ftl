@@ -61,6 +61,7 @@ cli-ask-tree-at-least = 至少 { $count } 项、{ $bytes } 字节：超出可统
 cli-ask-unconfined = 这条命令不受任何限制：你能做的它都能做。
 cli-ask-outside = 目标在允许的目录之外。
 cli-ask-hidden = 名称中含有看不见的字符，或首尾有空格，此处以转义形式显示。
+cli-ask-deceptive = 其中有些字符不可见，或与其他字符相似：此处以转义形式显示。
 cli-ask-protected = 这个文件以后会被其他程序执行。
 cli-ask-hard-link = 这个文件还有其他名字（硬链接）。
 cli-ask-other-mount = 目标与其所在目录不在同一个文件系统。

@@ -89,6 +89,7 @@ fault-undo-space = 磁盘已满，无法保留现有内容，因此没有改动�
 cli-undo-missing = 没有这个标识的更改：{ $id }。可用 `nod undo list` 查看全部。
 cli-undo-ambiguous = 有多个更改的标识以此开头：{ $id }
 cli-undo-changed = 查看期间内容发生了变化，因此什么也没有做。请重试。
+cli-undo-more-lines = …… 还有 { $count } 行：nod undo show { $id }
 cli-undo-ask = 仍要执行吗？[y = 是；其他：否]
 cli-undo-declined = 未做任何更改。
 cli-undo-needs-yes = 未做任何更改：此操作需要确认，而这里无法询问任何人。请先用 `nod undo show` 查看，然后在终端中运行，或加上 --yes。

@@ -39,7 +39,6 @@ pub(super) const PLAIN: &[&str] = &[
     "hexdump",
     "hostname",
     "id",
-    "jobs",
     "join",
     "kill",
     "local",
@@ -250,11 +249,60 @@ pub(super) fn is_plain(command: &[String]) -> bool {
 }
 
 /// What reads a file that a shell is given.
-pub(super) fn language_of_shell(program: &str, arguments: &[String], file: &str) -> Language {
-    // Others of its options make a shell read files of its own first.
-    let mut options = arguments.iter().take_while(|word| *word != file).filter(|word| word.starts_with(['-', '+']));
-    let is_plain = options.all(|option| option.chars().all(|c| "-+eufxvno".contains(c)) && !option.starts_with("--"));
-    if is_plain && READ_SHELLS.contains(&program) { Language::Shell } else { Language::Other }
+pub(super) fn language_of_shell(program: &str, arguments: &[String]) -> Language {
+    if is_plain_shell(program, arguments) { Language::Shell } else { Language::Other }
+}
+
+/// Whether it is a shell whose language is read here, which reads no file of its own first, as some of its options have it.
+pub(super) fn is_plain_shell(program: &str, arguments: &[String]) -> bool {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if matches!(word.as_str(), "-" | "--") || !word.starts_with(['-', '+']) {
+            break;
+        }
+        if word.starts_with("--") || !word.chars().all(|c| "-+ceufxvno".contains(c)) {
+            return false;
+        }
+        for _ in word.matches('o') {
+            words.next();
+        }
+    }
+    READ_SHELLS.contains(&program)
+}
+
+/// The files that a shell reads by itself before what it is told to run.
+pub(super) fn files_before_shell(arguments: &[String]) -> impl Iterator<Item = &String> {
+    arguments.windows(2).filter_map(|pair| match pair {
+        [option, file] if matches!(option.as_str(), "--rcfile" | "--init-file") => Some(file),
+        _ => None,
+    })
+}
+
+/// Builtins after which the shell may be elsewhere, or run something else for a name that it knew.
+pub(super) fn changes_shell(program: &str) -> bool {
+    matches!(
+        program,
+        "alias"
+            | "chdir"
+            | "dirs"
+            | "enable"
+            | "getopts"
+            | "hash"
+            | "let"
+            | "mapfile"
+            | "popd"
+            | "pushd"
+            | "read"
+            | "readarray"
+            | "shopt"
+            | "trap"
+            | "unalias"
+    )
+}
+
+/// Programs that may start the rest of their line in another folder, as other options than those known here have it.
+pub(super) fn may_move(program: &str) -> bool {
+    matches!(program, "chroot" | "firejail" | "nsenter" | "parallel" | "systemd-run" | "unshare" | "watch")
 }
 
 /// Whether what is named by a path is an installed program.

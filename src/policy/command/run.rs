@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::courtesy::{code_refusal, code_runs_commands, finds_everything_vital, is_doubtful, refusal};
-use super::program::{is_plain, is_transparent, language_of_shell};
+use super::program::{files_before_shell, is_plain, is_plain_shell, is_transparent, language_of_shell, may_move};
 use super::started::Language;
 use super::syntax::UNKNOWN;
 use super::walk::{PIPED_DOWNLOAD, REVERSE_SHELL, Stage, Walk, script_of};
@@ -45,6 +45,7 @@ impl Walk {
             return Stage::default();
         }
         if name.contains(UNKNOWN) {
+            self.started.look_for_operands(arguments);
             self.run_what_is_left(name, arguments, substituted, wrappers_left);
         }
         let program = program_name(name);
@@ -60,10 +61,23 @@ impl Walk {
             is_self: self.functions.iter().any(|function| function == name),
             finds_everything: program == "find" && finds_everything_vital(arguments, self.folder.as_deref()),
             prints: printed(&program, arguments, self.input.prints.as_ref()),
+            reads: Vec::new(),
         };
         let is_by_path = self.started.by_path(name);
-        match inside(&program, arguments) {
+        let what = inside(&program, arguments);
+        self.starts_content(name, &what, substituted, stage.is_shell);
+        if stage.is_shell {
+            for file in files_before_shell(arguments) {
+                self.started.look_for(file, Language::Shell);
+            }
+        }
+        match what {
             what @ (Inside::Nothing | Inside::File(_)) => {
+                stage.read(substituted.reads.iter().cloned());
+                if stage.prints.is_none() {
+                    let operands = arguments.iter().filter(|word| !word.starts_with('-'));
+                    stage.read(operands.filter_map(|word| self.started.readable(word)));
+                }
                 if let Inside::File(file) = what {
                     self.starts_file(&program, arguments, &file);
                 } else if !is_by_path {
@@ -84,7 +98,7 @@ impl Walk {
                 }
                 if matches!(program.as_str(), "cd" | "pushd") {
                     self.folder = self.folder_after_cd(arguments);
-                    self.started.enter(arguments);
+                    self.started.enter(name, arguments);
                 }
             }
             Inside::Command(mut command) => {
@@ -98,19 +112,32 @@ impl Walk {
                 self.starts_wrapped(&program, arguments, &command);
                 let folders = (self.folder.clone(), self.started.folder.clone());
                 if let Some(folder) = folder_of_env(arguments).filter(|_| program == "env") {
-                    let folder = [folder.to_owned()];
-                    self.folder = self.folder_after_cd(&folder);
-                    self.started.enter(&folder);
+                    self.folder = self.folder_after_cd(&[folder.to_owned()]);
+                    self.started.go(folder);
                 }
+                if may_move(&program) {
+                    self.started.lose_way();
+                }
+                self.started.is_bare = false;
+                let start = self.started.folder.clone();
                 stage.merge(self.run(&command, substituted, wrappers_left - 1));
-                // `exec` and its kin stay where they are; nothing that is wrapped takes this shell along.
+                let is_moved = self.started.folder != start;
                 (self.folder, self.started.folder) = folders;
+                // Nothing that is wrapped takes this shell along, but behind `command` and `builtin`, in some shells.
+                if is_moved {
+                    self.started.lose_way();
+                }
             }
             Inside::Each(commands) => {
                 let everything = finds_everything_vital(arguments, self.folder.as_deref());
                 let is_literal = self.started.is_literal;
+                let folder = self.started.folder.clone();
+                if arguments.iter().any(|word| matches!(word.as_str(), "-execdir" | "-okdir")) {
+                    self.started.lose_way();
+                }
                 for mut command in commands {
                     self.started.is_literal = is_literal;
+                    self.started.is_bare = false;
                     if !is_literal || !is_plain(&command) {
                         self.started.leave_open();
                     }
@@ -123,18 +150,27 @@ impl Walk {
                     }
                     stage.merge(self.run(&command, substituted, wrappers_left - 1));
                 }
+                self.started.folder = folder;
             }
             Inside::Script(text) => {
                 // What a variable or a command gives it to run, nobody can read here.
                 self.is_unparsed |=
                     to_script(&UNKNOWN.to_string()) == text.split_whitespace().next().unwrap_or_default();
-                if !self.started.is_literal || !(stage.is_shell || matches!(program.as_str(), "eval" | "trap")) {
+                if !self.started.is_literal || !(is_plain_shell(&program, arguments) || program == "eval") {
                     self.started.leave_open();
                 }
                 if substituted.downloads {
                     self.deny(PIPED_DOWNLOAD);
                 }
-                stage.merge(self.script(&text));
+                if program == "trap" {
+                    // It runs later, where this shell is then, and may take it elsewhere.
+                    self.started.lose_way();
+                }
+                stage.merge(if matches!(program.as_str(), "eval" | "trap") {
+                    self.script(&text)
+                } else {
+                    self.apart(|walk| walk.script(&text))
+                });
             }
             Inside::Input => {
                 self.started.leave_open();
@@ -184,7 +220,7 @@ impl Walk {
     /// A shell, or this one, runs a file.
     fn starts_file(&mut self, program: &str, arguments: &[String], file: &str) {
         let is_own = matches!(program, "source" | ".");
-        let language = if is_own { Language::Shell } else { language_of_shell(program, arguments, file) };
+        let language = if is_own { Language::Shell } else { language_of_shell(program, arguments) };
         self.started.file(file, language, true);
         if is_own {
             // It may go to another folder and bring functions with it.
@@ -192,11 +228,32 @@ impl Walk {
         }
     }
 
+    /// What comes out of files is run: `cat x | sh`, `sh -c "$(cat x)"`, `$(cat x)`.
+    fn starts_content(&mut self, name: &str, what: &Inside, substituted: &Stage, is_shell: bool) {
+        let is_named = !name.contains(UNKNOWN);
+        let (runs_substituted, runs_input) = match what {
+            Inside::Nothing | Inside::Command(_) | Inside::Each(_) | Inside::Code(_) => (!is_named, !is_named),
+            Inside::Script(_) | Inside::File(_) => (true, !is_named),
+            Inside::Input => (true, true),
+        };
+        let is_other = matches!(what, Inside::Input) && is_named && !is_shell;
+        let language = if is_other { Language::Other } else { Language::Shell };
+        if runs_substituted {
+            self.started.run_content(&substituted.reads, language);
+        }
+        if runs_input {
+            let piped = self.input.reads.clone();
+            self.started.run_content(&piped, language);
+            let stands = self.started.stands.clone();
+            self.started.run_content(&stands, language);
+        }
+    }
+
     /// A program runs the rest of its line.
     fn starts_wrapped(&mut self, program: &str, arguments: &[String], command: &[String]) {
         if program == "env" {
-            for name in arguments.iter().filter_map(|word| word.split_once('=')).map(|(name, _)| name) {
-                self.started.assign(name);
+            for (name, value) in arguments.iter().filter_map(|word| word.split_once('=')) {
+                self.started.assign(name, value);
             }
         }
         let passes_on = is_transparent(program) && self.started.is_literal;

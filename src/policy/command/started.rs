@@ -3,6 +3,8 @@
 //! A yes to a command is a yes to what the files hold that it names as programs, so they are bound to it. Whatever is not
 //! understood here to the end leaves the line incomplete: then no rule remembers it. No entry of these lists allows anything.
 
+use std::rc::Rc;
+
 use super::program::{self, PLAIN, PROJECT_FILES, WRITERS};
 use super::syntax::UNKNOWN;
 use super::word::{HOME, STAR};
@@ -24,7 +26,7 @@ pub struct StartedFiles {
 /// A file that a command line names as a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFile {
-    /// From the folder in which the line starts, or absolute.
+    /// From the folder in which the line starts, or absolute. A `..` may stand behind a name, which may be a link.
     pub path: String,
     /// In which folder it starts, from the same folder; `None` where the text does not tell.
     pub folder: Option<String>,
@@ -51,16 +53,20 @@ pub(super) struct Started {
     files: Vec<NamedFile>,
     is_complete: bool,
     writes: bool,
-    /// The folder after each `cd` so far; `None` once the text does not tell any more.
+    /// The folder after each `cd` so far; `None` once the text does not tell any more. Never a guess: see [`Started::enter`].
     pub(super) folder: Option<String>,
-    /// In how many things the walk is that may run or not.
+    /// In how many things of this shell the walk is that may run or not, or more than once.
     pub(super) doubts: usize,
+    /// Whether the simple command that is looked at is all there is: nothing wraps it, redirects it or sets a variable for it.
+    pub(super) is_bare: bool,
     /// Whether the first word of the simple command that is looked at stands there as it is.
     pub(super) is_named: bool,
     /// Whether every word of the simple command that is looked at stands there as it is.
     pub(super) is_literal: bool,
     /// The file that comes on standard input.
     pub(super) input: Option<String>,
+    /// The files that this shell reads from here on, as `exec < x` has it.
+    pub(super) stands: Vec<Rc<NamedFile>>,
 }
 
 impl Default for Started {
@@ -71,9 +77,11 @@ impl Default for Started {
             writes: false,
             folder: Some(String::new()),
             doubts: 0,
+            is_bare: true,
             is_named: true,
             is_literal: true,
             input: None,
+            stands: Vec::new(),
         }
     }
 }
@@ -107,25 +115,78 @@ impl Started {
     }
 
     /// A variable gets a value. The shell and the programs that it starts go by some of them.
-    pub(super) fn assign(&mut self, name: &str) {
+    pub(super) fn assign(&mut self, name: &str, value: &str) {
+        match name {
+            "CDPATH" | "HOME" | "OLDPWD" | "PWD" => self.lose_way(),
+            "BASH_ENV" | "ENV" => self.look_for(value, Language::Shell),
+            _ => {}
+        }
         let is_heeded = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
         if is_heeded && !program::is_harmless_variable(name) {
             self.leave_open();
         }
     }
 
-    /// Goes where `cd` goes.
-    pub(super) fn enter(&mut self, arguments: &[String]) {
-        let mut targets = arguments.iter().filter(|word| !matches!(word.as_str(), "-P" | "-L" | "--"));
-        let (target, rest) = (targets.next(), targets.next());
-        self.folder = match target {
-            Some(target) if rest.is_none() && self.doubts == 0 && self.is_literal && !target.starts_with('-') => {
-                self.below(target)
+    /// Goes where `cd` goes: that is known for `cd WORD` alone, and only for what follows behind `&&`.
+    pub(super) fn enter(&mut self, name: &str, arguments: &[String]) {
+        match arguments {
+            [target] if name == "cd" && self.is_bare && self.doubts == 0 && !target.starts_with(['-', '+']) => {
+                self.go(target);
             }
-            Some(_) | None => None,
-        };
-        if self.folder.is_none() {
+            _ => self.lose_way(),
+        }
+    }
+
+    /// Goes to a folder without fail.
+    pub(super) fn go(&mut self, folder: &str) {
+        match self.below(folder).filter(|_| self.is_literal) {
+            Some(folder) => self.folder = Some(folder),
+            None => self.lose_way(),
+        }
+    }
+
+    /// Behind `||`: what stood before it went to another folder or failed on its way.
+    pub(super) fn fork(&mut self, before: Option<&String>) {
+        if self.folder.as_ref() != before {
+            self.folder = None;
+        }
+    }
+
+    /// Behind what may have failed on its way, or ran beside the rest.
+    pub(super) fn end_chain(&mut self, before: Option<String>, is_async: bool) {
+        if is_async {
+            self.folder = before;
+        } else {
+            self.fork(before.as_ref());
+        }
+    }
+
+    /// A file that may be read, as it would be started.
+    pub(super) fn readable(&self, path: &str) -> Option<Rc<NamedFile>> {
+        let file = |path| NamedFile { path, folder: self.folder.clone(), language: Language::Other, is_named: false };
+        self.below(path).map(file).map(Rc::new)
+    }
+
+    /// What stands in these files is run.
+    pub(super) fn run_content(&mut self, files: &[Rc<NamedFile>], language: Language) {
+        for file in files {
             self.leave_open();
+            self.push(NamedFile { language, ..NamedFile::clone(file) });
+        }
+    }
+
+    /// It may be that what stands in this file is run.
+    pub(super) fn look_for(&mut self, path: &str, language: Language) {
+        self.leave_open();
+        if let Some(file) = self.readable(path) {
+            self.run_content(&[file], language);
+        }
+    }
+
+    /// Whatever program it is may run what it is given.
+    pub(super) fn look_for_operands(&mut self, arguments: &[String]) {
+        for word in arguments.iter().filter(|word| !word.starts_with('-')) {
+            self.look_for(word, Language::Other);
         }
     }
 
@@ -135,12 +196,25 @@ impl Started {
             Language::Shell | Language::ByFirstLine => {}
             Language::Other => self.leave_open(),
         }
-        let below = if self.is_literal { self.below(path) } else { None };
-        let Some(path) = below.filter(|_| self.files.len() < FILES_MAX) else { return self.leave_open() };
-        let file = NamedFile { path, folder: self.folder.clone(), language, is_named };
-        if !self.files.contains(&file) {
-            self.files.push(file);
+        if !self.is_literal {
+            return self.look_for(path, language);
         }
+        let Some(path) = self.below(path) else { return self.leave_open() };
+        self.push(NamedFile { path, folder: self.folder.clone(), language, is_named });
+    }
+
+    fn push(&mut self, file: NamedFile) {
+        let is_same = |other: &&mut NamedFile| {
+            (&other.path, &other.folder, other.language) == (&file.path, &file.folder, file.language)
+        };
+        if let Some(known) = self.files.iter_mut().find(is_same) {
+            known.is_named |= file.is_named;
+            return;
+        }
+        if self.files.len() >= FILES_MAX {
+            return self.leave_open();
+        }
+        self.files.push(file);
     }
 
     /// A path as it is seen from the folder in which the line starts.
@@ -148,22 +222,11 @@ impl Started {
         if path.is_empty() || path.contains([UNKNOWN, HOME, STAR]) {
             return None;
         }
-        let folder = self.folder.as_deref()?;
-        let joined = match folder {
-            _ if path.starts_with('/') => path.to_owned(),
-            "" => path.to_owned(),
-            folder => format!("{folder}/{path}"),
-        };
-        // Behind a name, which may be a link, `..` leads to one place for `cd` and to another for a program.
-        let mut is_below = false;
-        for part in joined.split('/') {
-            match part {
-                ".." if is_below => return None,
-                "" | "." | ".." => {}
-                _ => is_below = true,
-            }
+        if path.starts_with('/') {
+            return Some(path.to_owned());
         }
-        Some(joined)
+        let folder = self.folder.as_deref()?;
+        Some(if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") })
     }
 
     /// A program that is named by where it lies: a file like any other, unless it is installed.
@@ -178,7 +241,11 @@ impl Started {
     /// One command, seen by its name, with what it is wrapped in taken off.
     pub(super) fn command(&mut self, name: &str, program: &str, arguments: &[String]) {
         if !self.is_named || name.contains([UNKNOWN, HOME, STAR]) {
-            return self.leave_open();
+            // It may be a `cd`.
+            return self.lose_way();
+        }
+        if program::changes_shell(program) || (program == "unset" && arguments.iter().any(|name| name == "PWD")) {
+            return self.lose_way();
         }
         if let Some(file) = program::program_file(program, arguments) {
             self.file(&file, Language::Other, true);
@@ -187,8 +254,10 @@ impl Started {
             self.leave_open();
             return self.project(program, arguments, files);
         }
-        let is_plain =
-            PLAIN.contains(&program) || WRITERS.contains(&program) || program::is_plain_git(program, arguments);
+        // In a folder that is not known it may do something else than it seems.
+        let is_at_home = self.folder.is_some();
+        let is_plain = PLAIN.contains(&program)
+            || (is_at_home && (WRITERS.contains(&program) || program::is_plain_git(program, arguments)));
         // Some builtins of some shells run what stands in an index.
         let hides_command = program::is_evaluating(program)
             && arguments.iter().any(|word| word.contains(['`', UNKNOWN]) || word.contains("$(") || word == "-v");
@@ -217,187 +286,4 @@ impl Started {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::policy::started_files;
-
-    /// The files of a line, each with what it is (`$` shell, `#` by its first line, nothing else; `?` if it is only looked
-    /// for), and `…` behind them if they are not all.
-    fn told(line: &str) -> String {
-        let started = started_files(line, Some(""));
-        let files = started.files.iter().map(|file| {
-            let mark = match file.language {
-                Language::Shell => "$",
-                Language::ByFirstLine => "#",
-                Language::Other => "",
-            };
-            format!("{mark}{}{}", file.path, if file.is_named { "" } else { "?" })
-        });
-        let rest = (!started.is_complete).then(|| "…".to_owned());
-        files.chain(rest).collect::<Vec<_>>().join(" ")
-    }
-
-    #[test]
-    fn the_files_that_a_line_starts_are_named_by_its_text() {
-        for (line, expected) in [
-            // Shells and what they source.
-            ("sh build.sh", "$build.sh"),
-            ("sh build.sh x y", "$build.sh"),
-            ("bash -eu x.sh", "$x.sh"),
-            ("bash -o pipefail x.sh", "$x.sh"),
-            ("bash --login x.sh", "x.sh …"),
-            ("bash --rcfile rc -i x.sh", "x.sh …"),
-            ("zsh x.sh", "x.sh …"),
-            ("./build.sh", "#./build.sh"),
-            ("scripts/build a", "#scripts/build"),
-            ("/projects/web/build.sh", "#/projects/web/build.sh"),
-            (". ./env.sh", "$./env.sh …"),
-            ("source x", "$x …"),
-            ("sh < build.sh", "$build.sh …"),
-            ("sh 'a b.sh'", "$a b.sh"),
-            ("sh \"a b.sh\"; sh 'a b.sh'", "$a b.sh"),
-            // Interpreters.
-            ("python3 b.py", "b.py …"),
-            ("python3.12 -u -X dev b.py c.py", "b.py …"),
-            ("node x.js", "x.js …"),
-            ("perl -w a.pl", "a.pl …"),
-            ("ruby a.rb", "a.rb …"),
-            ("php a.php", "a.php …"),
-            ("deno run --allow-read a.ts", "a.ts deno.json? deno.jsonc? …"),
-            ("bun run a.ts", "a.ts package.json? …"),
-            ("bun run build", "package.json? …"),
-            ("go run main.go", "main.go go.mod? …"),
-            ("java -jar a.jar", "a.jar …"),
-            ("awk -f a.awk b", "a.awk …"),
-            // Build tools.
-            ("make", "GNUmakefile? makefile? Makefile? …"),
-            ("make -f x.mk all", "x.mk …"),
-            ("make -C sub all", "sub/GNUmakefile? sub/makefile? sub/Makefile? …"),
-            ("npm run build", "package.json? …"),
-            ("pnpm test", "package.json? …"),
-            ("yarn build", "package.json? …"),
-            ("just", "justfile? Justfile? .justfile? …"),
-            ("cargo test", "Cargo.toml? build.rs? .cargo/config.toml? …"),
-            // Behind other things.
-            ("cd x && sh y.sh", "$x/y.sh"),
-            ("cd x; cd y; ./z.sh", "#x/y/./z.sh"),
-            ("cd ../x && sh y.sh", "$../x/y.sh"),
-            ("(cd x && sh y.sh); sh z.sh", "$x/y.sh $z.sh"),
-            ("env A_b=1 nice -n 5 timeout 10 sh x.sh", "$x.sh …"),
-            ("env LANG=C nice -n 5 timeout 10 sh x.sh", "$x.sh"),
-            ("nohup ./x.sh", "#./x.sh"),
-            ("sh -c 'sh x.sh'", "$x.sh"),
-            ("eval sh x.sh", "$x.sh"),
-            ("echo a | xargs sh x.sh", "$x.sh …"),
-            ("find . -name a -exec ./x.sh {} +", "#./x.sh …"),
-            ("if true; then sh x.sh; fi", "$x.sh"),
-            ("cat $(sh x.sh)", "$x.sh"),
-            ("false || sh x.sh &", "$x.sh"),
-        ] {
-            assert_eq!(told(line), expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_the_text_does_not_name_leaves_a_line_open() {
-        for line in [
-            "$x",
-            "sh $x",
-            "sh *.sh",
-            "sh x?.sh",
-            "~/x.sh",
-            "x=y.sh; sh $x",
-            "a=ls; sh -c '$a ./x.sh'",
-            "cd $x && sh y.sh",
-            "cd a/../b && sh y.sh",
-            "true || cd a; sh x.sh",
-            "if a; then cd b; fi; sh x.sh",
-            "cd a | true; sh x.sh",
-            "cd a & sh x.sh",
-            "cd() { :; }; cd a; sh x.sh",
-            ". ./a.sh; sh b.sh",
-            "curl x | sh",
-            "echo ls | sh",
-            "python3 -c 'import x'",
-            "python3 -m x",
-            "some-program",
-            "pytest",
-            "npx x",
-            "PATH=. ls",
-            "export PATH=.; ls",
-            "PATH=.; ls",
-            "for PATH in .; do ls; done",
-            "env PATH=. ls",
-            "env LD_PRELOAD=./x.so ls",
-            "BASH_ENV=x bash -c ls",
-            "alias ls=./x; ls",
-            "hash -p ./x ls",
-            "printf -v PATH .; ls",
-            "set -- ./x; \"$@\"",
-            "xargs ./x",
-            "xargs env",
-            "echo ./x | xargs env",
-            "find . -exec sh {} ;",
-            "find . $x",
-            "find . -exec find {} +",
-            "git -c core.pager=./x log",
-            "git $x",
-            "git commit -m x",
-            "git bisect run ./x",
-            "busybox sh x",
-            "flock x sh y.sh",
-            "sort --compress-program=./x a",
-            "tar --checkpoint-action=exec=./x -cf a b",
-            "[ -v 'a[$(./x)]' ]",
-            "((a))",
-            "ls(",
-        ] {
-            assert!(!started_files(line, Some("")).is_complete, "{line}");
-        }
-        // The control.
-        for line in [
-            "ls -la",
-            "cat a.txt | grep -n 'b*' | head -5",
-            "cd sub && ls",
-            "cd $x",
-            "git status --short",
-            "git --no-pager log -3",
-            "find . -name '*.rs' -exec wc -l {} +",
-            "find . -name '*.rs' | xargs wc -l",
-            "mkdir -p a && echo b > a/c",
-            "a=1; echo $a",
-            "LANG=C ls",
-            "/bin/ls",
-            "test -f a && echo b",
-        ] {
-            assert_eq!(started_files(line, Some("")).is_complete, line != "cd $x", "{line}");
-        }
-    }
-
-    #[test]
-    fn what_a_line_may_write_itself_leaves_it_open() {
-        for line in [
-            "echo ls > x.sh; sh x.sh",
-            "cp a b.sh && sh b.sh",
-            "sh b.sh; touch c",
-            "sh b.sh > log",
-            "sh -c 'echo a > b.sh'; sh b.sh",
-        ] {
-            let started = started_files(line, Some(""));
-            assert!(!started.is_complete && !started.files.is_empty(), "{line}");
-        }
-        for line in ["sh b.sh 2>&1", "sh b.sh > /dev/null 2>&1", "echo a > b; cat b"] {
-            assert!(started_files(line, Some("")).is_complete, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_script_starts_in_the_folder_of_whoever_started_it() {
-        let folders = |text: &str, folder: Option<&str>| {
-            started_files(text, folder).files.into_iter().map(|file| (file.path, file.folder)).collect::<Vec<_>>()
-        };
-        assert_eq!(folders("sh y.sh", Some("x")), [("x/y.sh".to_owned(), Some("x".to_owned()))]);
-        assert_eq!(folders("cd z; ./y.sh", Some("x")), [("x/z/./y.sh".to_owned(), Some("x/z".to_owned()))]);
-        assert_eq!(folders("sh y.sh", None), []);
-    }
-}
+mod tests;

@@ -20,9 +20,16 @@ pub(super) struct Item {
     pub(super) is_async: bool,
 }
 
-/// Commands joined by `|`; none after a lone `!` or `time`.
-#[derive(Debug)]
-pub(super) struct Pipeline(pub(super) Vec<Command>);
+/// Commands joined by `|`.
+#[derive(Debug, Default)]
+pub(super) struct Pipeline {
+    /// None after a lone `!` or `time`.
+    pub(super) commands: Vec<Command>,
+    /// Whether `!` or `time` stands before it.
+    pub(super) is_prefixed: bool,
+    /// Whether it stands behind `||`.
+    pub(super) is_alternative: bool,
+}
 
 #[derive(Debug)]
 pub(super) enum Command {
@@ -85,6 +92,8 @@ pub(super) struct Word {
     pub(super) commands: Vec<List>,
     /// What `${name:-…}` and its kin say instead of a value, each with where its [`UNKNOWN`] stands in `raw`, in bytes.
     pub(super) defaults: Vec<(usize, String)>,
+    /// Whether the shell may set a variable while it expands the word: `${x:=…}`, `$((x = 1))`.
+    pub(super) may_assign: bool,
 }
 
 /// What `name=value` says.

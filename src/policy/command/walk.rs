@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::effort::Effort;
 use super::places::{is_device, is_shell_socket};
 use super::source::{self, DEPTH_MAX};
-use super::started::{Started, StartedFiles};
+use super::started::{NamedFile, Started, StartedFiles};
 use super::syntax::{Command, Compound, List, Pipeline, Redirect, Simple, UNKNOWN, Word};
 use super::word::{Variables, scan, to_script};
 
@@ -14,6 +14,8 @@ use super::word::{Variables, scan, to_script};
 const VALUE_BYTES_MAX: usize = 2048;
 /// Wrappers around one command.
 const WRAPPERS_MAX: usize = 16;
+/// More files than these are not followed through a pipeline.
+const READ_MAX: usize = 64;
 
 pub(super) const PIPED_DOWNLOAD: &str = "it would run what it downloads, unseen";
 pub(super) const REVERSE_SHELL: &str = "it gives a shell to another computer";
@@ -41,6 +43,8 @@ pub(super) struct Stage {
     pub(super) finds_everything: bool,
     /// What it prints, where the text alone shows that.
     pub(super) prints: Option<Rc<str>>,
+    /// The files that it may read, and so what it prints may come from.
+    pub(super) reads: Vec<Rc<NamedFile>>,
 }
 
 impl Stage {
@@ -51,6 +55,15 @@ impl Stage {
         self.is_self |= other.is_self;
         self.finds_everything |= other.finds_everything;
         self.prints = other.prints;
+        self.read(other.reads);
+    }
+
+    pub(super) fn read(&mut self, files: impl IntoIterator<Item = Rc<NamedFile>>) {
+        for file in files.into_iter().take(READ_MAX.saturating_sub(self.reads.len())) {
+            if !self.reads.contains(&file) {
+                self.reads.push(file);
+            }
+        }
     }
 }
 
@@ -113,9 +126,19 @@ impl Walk {
 
     /// Walks what may be run or something else in its place.
     pub(super) fn possibly(&mut self, walk: impl FnOnce(&mut Self) -> Stage) -> Stage {
-        let before = (self.is_unparsed, self.folder.clone(), self.started.folder.clone());
+        let before = (self.is_unparsed, self.folder.clone());
+        let place = self.started.folder.clone();
         let stage = walk(self);
-        (self.is_unparsed, self.folder, self.started.folder) = before;
+        (self.is_unparsed, self.folder) = before;
+        self.started.fork(place.as_ref());
+        stage
+    }
+
+    /// Walks what another shell does, or another program: where that goes changes nothing here.
+    pub(super) fn apart(&mut self, walk: impl FnOnce(&mut Self) -> Stage) -> Stage {
+        let outer = (self.folder.clone(), self.started.folder.clone(), std::mem::take(&mut self.started.doubts));
+        let stage = walk(self);
+        (self.folder, self.started.folder, self.started.doubts) = outer;
         stage
     }
 
@@ -128,13 +151,18 @@ impl Walk {
         self.depth += 1;
         for item in &list.0 {
             let mut stage = Stage::default();
-            for (place, pipeline) in item.pipelines.iter().enumerate() {
-                // What stands behind `&&` or `||` runs or does not, and what stands before `&` runs beside the rest.
-                let doubt = usize::from(place > 0 || item.is_async);
+            let before = self.started.folder.clone();
+            for pipeline in &item.pipelines {
+                if pipeline.is_alternative {
+                    self.started.fork(before.as_ref());
+                }
+                // Behind `||` it runs or does not, behind `!` what follows runs where it failed, and `time` may be a program.
+                let doubt = usize::from(pipeline.is_alternative || pipeline.is_prefixed);
                 self.started.doubts += doubt;
                 stage.merge(self.pipeline(pipeline));
                 self.started.doubts -= doubt;
             }
+            self.started.end_chain(before, item.is_async);
             if stage.is_self && item.is_async {
                 self.deny(FORK_BOMB);
             }
@@ -148,9 +176,9 @@ impl Walk {
         let outer = self.input.clone();
         let mut whole = Stage::default();
         let mut selves = 0;
-        let doubt = usize::from(pipeline.0.len() > 1);
+        let doubt = usize::from(pipeline.commands.len() > 1);
         self.started.doubts += doubt;
-        for command in &pipeline.0 {
+        for command in &pipeline.commands {
             let stage = self.command(command);
             selves += usize::from(stage.is_self);
             whole.merge(stage);
@@ -161,7 +189,7 @@ impl Walk {
         if selves > 1 {
             self.deny(FORK_BOMB);
         }
-        if pipeline.0.len() > 1 && whole.is_shell && whole.connects {
+        if pipeline.commands.len() > 1 && whole.is_shell && whole.connects {
             self.deny(REVERSE_SHELL);
         }
         whole
@@ -172,9 +200,11 @@ impl Walk {
             Command::Simple(simple) => self.simple(simple),
             Command::Compound { body, redirects } => {
                 let outer = self.input.clone();
-                if let Some(text) = self.redirects(redirects) {
+                let (text, files) = self.redirects(redirects);
+                if let Some(text) = text {
                     self.input = Stage { prints: Some(text), ..Stage::default() };
                 }
+                self.input.read(files);
                 let stage = self.compound(body);
                 self.input = outer;
                 stage
@@ -207,17 +237,20 @@ impl Walk {
                     fields.extend(values);
                     whole.merge(stage);
                 }
-                self.started.assign(name);
+                self.started.assign(name, "");
                 self.remember(name, fields.join(" "));
                 whole.merge(self.list(body));
             }
             Compound::Arithmetic(expression) => {
-                self.started.leave_open();
+                self.started.lose_way();
                 whole.merge(self.substitutions(&expression.commands));
                 self.possible_script(&to_script(&expression.raw));
             }
             Compound::Parts { words, lists } => {
                 for word in words {
+                    if word.may_assign {
+                        self.started.lose_way();
+                    }
                     whole.merge(self.substitutions(&word.commands));
                 }
                 for list in lists {
@@ -230,15 +263,16 @@ impl Walk {
     }
 
     fn subshell(&mut self, list: &List) -> Stage {
-        let folders = (self.folder.clone(), self.started.folder.clone());
-        let stage = self.list(list);
-        (self.folder, self.started.folder) = folders;
-        stage
+        self.apart(|walk| walk.list(list))
     }
 
     /// The fields of a word, and what the commands inside it are.
     fn word(&mut self, word: &Word) -> (Vec<String>, Stage) {
-        let fields = scan(&word.raw, &self.variables, &mut self.effort);
+        if word.may_assign {
+            self.started.lose_way();
+        }
+        let raw = from_here(&word.raw).map(|(raw, _)| raw).filter(|_| self.started.folder.is_some());
+        let fields = scan(raw.as_deref().unwrap_or(&word.raw), &self.variables, &mut self.effort);
         (fields, self.substitutions(&word.commands))
     }
 
@@ -253,8 +287,12 @@ impl Walk {
 
     /// Remembers what an assignment sets, as far as the text shows it, and tells what is inside it.
     fn assign(&mut self, word: &Word) -> Stage {
+        if word.may_assign || word.assignment().is_some_and(|assignment| assignment.is_element) {
+            self.started.lose_way();
+        }
         if let Some(assignment) = word.assignment() {
-            self.started.assign(assignment.name);
+            let value = scan(assignment.value, &self.variables, &mut self.effort).join(" ");
+            self.started.assign(assignment.name, &value);
         }
         if let Some(assignment) = word.assignment()
             && !assignment.is_element
@@ -278,9 +316,13 @@ impl Walk {
         }
     }
 
-    /// The text that redirections give to read.
-    fn redirects(&mut self, redirects: &[Redirect]) -> Option<Rc<str>> {
-        redirects.iter().fold(None, |given, redirect| self.redirect(redirect).0.or(given))
+    /// The text that redirections give to read, and the files.
+    fn redirects(&mut self, redirects: &[Redirect]) -> (Option<Rc<str>>, Vec<Rc<NamedFile>>) {
+        redirects.iter().fold((None, Vec::new()), |(given, mut files), redirect| {
+            let (text, stage) = self.redirect(redirect);
+            files.extend(stage.reads);
+            (text.or(given), files)
+        })
     }
 
     /// What a redirection gives a command to read, and what is inside it.
@@ -300,8 +342,11 @@ impl Walk {
     }
 
     fn redirect_target(&mut self, word: &Word, writes: bool) -> Stage {
-        let (fields, stage) = self.word(word);
+        let (fields, mut stage) = self.word(word);
         for field in fields {
+            if !writes && !is_no_file(&field) {
+                stage.read(self.started.readable(&field));
+            }
             if is_shell_socket(&field) {
                 self.deny(REVERSE_SHELL);
             }
@@ -324,6 +369,9 @@ impl Walk {
             let (fields, stage) = self.word(word);
             if line.words.first().is_some_and(|name| is_declaration(name)) {
                 let _inside = self.assign(word);
+                for (name, value) in fields.iter().filter_map(|field| field.split_once('=')) {
+                    self.started.assign(name, value);
+                }
             }
             line.words.extend(fields);
             line.inside.merge(stage);
@@ -332,7 +380,7 @@ impl Walk {
         for redirect in &simple.redirects {
             let (input, stage) = self.redirect(redirect);
             if let Redirect::Reads(target) = redirect {
-                file = target.plain().map(str::to_owned);
+                file = target.plain().filter(|_| is_literal(target)).map(str::to_owned);
             }
             line.reads_inside |= stage.downloads;
             line.input = input.or(line.input.take());
@@ -351,6 +399,7 @@ impl Walk {
         self.started.input = file.filter(|file| !is_no_file(file));
         self.started.is_named = simple.words.first().is_none_or(is_literal);
         self.started.is_literal = simple.words.iter().all(is_literal);
+        self.started.is_bare = simple.assignments.is_empty() && simple.redirects.is_empty();
         let stage = self.run(&line.words, &line.inside, WRAPPERS_MAX);
         if simple.words.iter().any(|word| !word.defaults.is_empty()) {
             let words = simple.words.iter().map(Word::with_defaults).collect::<Vec<_>>();
@@ -358,6 +407,10 @@ impl Walk {
             self.possibly(|walk| walk.run(&fields, &line.inside, WRAPPERS_MAX));
         }
         self.input = outer;
+        if line.words.len() == 1 && line.words.first().is_some_and(|name| name == "exec") {
+            // From here on this shell reads from there.
+            self.started.stands.clone_from(&line.inside.reads);
+        }
         stage
     }
 }
@@ -379,12 +432,25 @@ fn is_no_file(target: &str) -> bool {
     target == "/dev/null" || target == "-" || target.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word is one word, and the same one whatever the shell knows and the folder holds.
+/// A path that begins with the folder of the shell, as one from there: `"$PWD/x"` → `"./x"`. And whether it is one word
+/// whatever that folder is called.
+fn from_here(raw: &str) -> Option<(String, bool)> {
+    let is_quoted = raw.starts_with('"');
+    let rest = raw.strip_prefix('"').unwrap_or(raw);
+    let rest = rest.strip_prefix("$PWD").or_else(|| rest.strip_prefix("${PWD}"))?;
+    let closed = rest.strip_prefix('"').filter(|_| is_quoted);
+    let (quote, path) = if is_quoted && closed.is_none() { ("\"", rest) } else { ("", closed.unwrap_or(rest)) };
+    path.starts_with('/').then(|| (format!("{quote}.{path}"), is_quoted))
+}
+
+/// Whether a word is one word, and the same one whatever the shell knows and the folder holds, but for that itself.
 fn is_literal(word: &Word) -> bool {
+    let from_here = from_here(&word.raw).filter(|(_, is_one)| *is_one).map(|(raw, _)| raw);
+    let raw = from_here.as_deref().unwrap_or(&word.raw);
     let mut quote = None;
-    let mut chars = word.raw.chars();
-    let is_bracket = word.raw == "[";
-    let has_choices = word.raw.contains(',') || word.raw.contains("..");
+    let mut chars = raw.chars();
+    let is_bracket = raw == "[";
+    let has_choices = raw.contains(',') || raw.contains("..");
     let mut is_first = true;
     while let Some(c) = chars.next() {
         let is_expanded = match quote {

@@ -291,7 +291,7 @@ mod tests {
     fn fields(raw: &str) -> Vec<String> {
         let variables = Variables::from([("a".to_owned(), "rm".to_owned()), ("b".to_owned(), "x y".to_owned())]);
         let program = parse(&format!("x {raw}"), 0).unwrap();
-        let [Command::Simple(simple)] = program.0[0].pipelines[0].0.as_slice() else { panic!("{raw}") };
+        let [Command::Simple(simple)] = program.0[0].pipelines[0].commands.as_slice() else { panic!("{raw}") };
         scan(&simple.words[1].raw, &variables, &mut Effort::default())
     }
 

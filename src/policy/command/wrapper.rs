@@ -187,27 +187,30 @@ fn script_of(words: &[String]) -> String {
 fn shell(arguments: &[String]) -> Inside {
     let mut is_text = false;
     let mut reads_input = false;
+    let mut has_options = true;
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
-        match word.as_str() {
-            "--" => continue,
-            "--rcfile" | "--init-file" => {
-                words.next();
+        if has_options {
+            match word.as_str() {
+                "--" | "-" => {
+                    has_options = false;
+                    continue;
+                }
+                "--rcfile" | "--init-file" => {
+                    words.next();
+                    continue;
+                }
+                _ if word.starts_with("--") => continue,
+                _ => {}
+            }
+            if let Some(letters) = word.strip_prefix(['-', '+']) {
+                is_text |= letters.contains('c');
+                reads_input |= letters.contains('s');
+                for _ in letters.matches(['o', 'O']) {
+                    words.next();
+                }
                 continue;
             }
-            "-" => reads_input = true,
-            _ => {}
-        }
-        if word.starts_with("--") {
-            continue;
-        }
-        if let Some(letters) = word.strip_prefix(['-', '+']) {
-            is_text |= letters.contains('c');
-            reads_input |= letters.contains('s');
-            if letters.ends_with(['o', 'O']) {
-                words.next();
-            }
-            continue;
         }
         if is_text {
             return Inside::Script(to_script(word));
@@ -340,6 +343,10 @@ mod tests {
             ("bash script.sh", Inside::File("script.sh".to_owned())),
             ("bash", Inside::Input),
             ("bash -s -- x", Inside::Input),
+            ("sh -- -x.sh", Inside::File("-x.sh".to_owned())),
+            ("sh - x.sh", Inside::File("x.sh".to_owned())),
+            ("sh -c -- ls", Inside::Script("ls".to_owned())),
+            ("bash -oe pipefail x.sh", Inside::File("x.sh".to_owned())),
             ("sh /dev/stdin", Inside::Input),
             ("eval ls -l", Inside::Script("ls -l".to_owned())),
             ("env -S ls", Inside::Script("ls".to_owned())),

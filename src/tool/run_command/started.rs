@@ -53,7 +53,7 @@ struct Look<'look> {
 impl Look<'_> {
     /// Reads a file that is named. Says whether all is known of it.
     fn take(&mut self, named: NamedFile) -> bool {
-        let path = self.place(&named.path);
+        let Some(path) = self.place(&named.path) else { return false };
         let entry = (path, named);
         if self.seen.contains(&entry) {
             return entry.1.language != Language::Other;
@@ -116,20 +116,23 @@ impl Look<'_> {
         Some((hex::encode(hasher.finalize()), text))
     }
 
-    /// Where a path leads from the folder in which the command starts.
-    fn place(&self, path: &str) -> PathBuf {
+    /// Where a path leads from the folder in which the command starts; `None` where another way may be taken: behind a link,
+    /// `..` leads to one place for `cd` and to another for a program.
+    fn place(&self, path: &str) -> Option<PathBuf> {
         let mut place = self.cwd.resolved().to_path_buf();
         for part in Path::new(path).components() {
             match part {
                 Component::CurDir => {}
-                // Only before the first name, and so from a folder that is no link.
                 Component::ParentDir => {
+                    if !std::fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir()) {
+                        return None;
+                    }
                     place.pop();
                 }
                 Component::RootDir | Component::Prefix(_) | Component::Normal(_) => place.push(part.as_os_str()),
             }
         }
-        place
+        Some(place)
     }
 
     /// In the innermost allowed folder that holds it. What lies elsewhere no tool has written.

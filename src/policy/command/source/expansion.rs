@@ -99,6 +99,7 @@ impl Reader {
             self.deeper(|reader| reader.arithmetic(&mut inside))?;
             word.raw.push(UNKNOWN);
             word.commands.append(&mut inside.commands);
+            word.may_assign |= inside.may_assign;
             return Some(());
         }
         if self.accept("(") {
@@ -154,7 +155,10 @@ impl Reader {
         loop {
             match self.peek()? {
                 '(' => open += 1,
-                ')' if open == 0 => return self.expect("))"),
+                ')' if open == 0 => {
+                    word.may_assign |= ["=", "++", "--"].iter().any(|sign| word.raw.contains(sign));
+                    return self.expect("))");
+                }
                 ')' => open -= 1,
                 '\'' => return None,
                 _ => {}
@@ -180,6 +184,7 @@ impl Reader {
             self.piece(&mut inside, quoting)?;
         }
         word.commands.append(&mut inside.commands);
+        word.may_assign |= inside.may_assign || inside.raw.contains('=');
         let end = inside.raw.find(|c| !is_name_char(c)).unwrap_or(inside.raw.len());
         let (name, rest) = inside.raw.split_at_checked(end)?;
         if is_name(name) && (rest.is_empty() || matches!(name, "HOME" | "IFS")) {
@@ -226,7 +231,9 @@ impl Reader {
             if self.accept(")") {
                 return Some(());
             }
-            word.commands.append(&mut self.word()?.commands);
+            let mut element = self.word()?;
+            word.commands.append(&mut element.commands);
+            word.may_assign |= element.may_assign;
         }
     }
 }

@@ -40,11 +40,12 @@ impl Reader {
         let mut pipelines = vec![self.pipeline()?];
         loop {
             self.blanks();
-            if !self.accept("&&") && !self.accept("||") {
+            let is_alternative = self.accept("||");
+            if !is_alternative && !self.accept("&&") {
                 return Some(pipelines);
             }
             self.blank_lines()?;
-            pipelines.push(self.pipeline()?);
+            pipelines.push(Pipeline { is_alternative, ..self.pipeline()? });
         }
     }
 
@@ -64,13 +65,13 @@ impl Reader {
         }
         let mut commands = Vec::new();
         if is_prefixed && matches!(self.peek(), None | Some('\n' | ';' | ')')) {
-            return Some(Pipeline(commands));
+            return Some(Pipeline { commands, is_prefixed, is_alternative: false });
         }
         loop {
             commands.push(self.command()?);
             self.blanks();
             if self.is_at("||") || !(self.accept("|&") || self.accept("|")) {
-                return Some(Pipeline(commands));
+                return Some(Pipeline { commands, is_prefixed, is_alternative: false });
             }
             self.blank_lines()?;
         }
@@ -89,7 +90,11 @@ impl Reader {
             return self.function(name);
         }
         if self.accept_word("coproc") {
-            return self.deeper(Self::command);
+            // It runs beside the rest, in a shell of its own.
+            let commands = vec![self.deeper(Self::command)?];
+            let pipelines = vec![Pipeline { commands, ..Pipeline::default() }];
+            let body = Compound::Subshell(List(vec![Item { pipelines, is_async: true }]));
+            return Some(Command::Compound { body, redirects: Vec::new() });
         }
         if self.is_at_compound() {
             let body = self.deeper(Self::compound)?;
@@ -274,7 +279,7 @@ impl Reader {
             let ends_words = is_end || matches!(self.peek(), Some('\n' | '&' | '|' | '(' | ')'));
             if ends_words && !words.is_empty() {
                 let command = Command::Simple(Simple { words: std::mem::take(&mut words), ..Simple::default() });
-                let pipelines = vec![Pipeline(vec![command])];
+                let pipelines = vec![Pipeline { commands: vec![command], ..Pipeline::default() }];
                 parts.lists.push(List(vec![Item { pipelines, is_async: false }]));
             }
             if is_end {

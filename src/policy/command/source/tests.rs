@@ -9,7 +9,7 @@ fn commands(text: &str) -> Option<Vec<String>> {
 }
 
 fn in_list(list: &List, found: &mut Vec<String>) {
-    for command in list.0.iter().flat_map(|item| &item.pipelines).flat_map(|pipeline| &pipeline.0) {
+    for command in list.0.iter().flat_map(|item| &item.pipelines).flat_map(|pipeline| &pipeline.commands) {
         match command {
             Command::Simple(simple) => {
                 let words = || simple.assignments.iter().chain(&simple.words);
