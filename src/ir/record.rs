@@ -208,6 +208,16 @@ pub enum CallStatus {
     Unknown,
 }
 
+impl CallStatus {
+    /// Whether nothing more comes of the call.
+    pub const fn has_ended(self) -> bool {
+        match self {
+            Self::Pending | Self::Waiting | Self::Running => false,
+            Self::Succeeded | Self::Failed | Self::Denied | Self::Cancelled | Self::Unknown => true,
+        }
+    }
+}
+
 /// What was decided of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -66,6 +66,7 @@ card-timed-out = timed out
 card-adjusted = arguments adjusted
 card-repaired = arguments repaired
 card-printed = call read from text
+card-by-server = as the server tells it
 masked-chip = { $count ->
     [one] 1 secret masked
    *[other] { $count } secrets masked

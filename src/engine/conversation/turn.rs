@@ -73,7 +73,9 @@ impl Conversations {
             match outcome {
                 Ok(outcome) => {
                     let end = stage.conversation.turn_end(outcome);
-                    stage.conversation.end(outcome);
+                    for left_open in stage.conversation.end(outcome, self.shared.now()) {
+                        self.shared.publish(left_open).await;
+                    }
                     self.shared.publish(end).await;
                     if outcome == TurnOutcome::Done && !stop.is_cancelled() {
                         next = stage.queued.pop_front().map(|text| Begin::SayNext { text });

@@ -205,7 +205,7 @@ impl Conversation {
         let parsed = serde_json::from_str::<Value>(&text);
         let call = ToolCall {
             id: self.short_id(full),
-            name: own_name(&name).to_owned(),
+            name: own_name(&name),
             parse_error: parsed.as_ref().err().map(ToString::to_string),
             raw_args: parsed.is_err().then_some(text),
             args: parsed.unwrap_or_else(|_| Value::Object(serde_json::Map::new())),

@@ -144,9 +144,9 @@ impl Conversation {
                 message.content.clear();
             }
             for call in message.tool_calls.iter_mut().flatten() {
-                let mut row = call_record(&session, &id, call.clone(), open);
-                call.name = own_name(&call.name).to_owned();
                 let known = ledger.iter().find(|known| is_call(known, thread, call));
+                call.name = own_name(&call.name);
+                let mut row = call_record(&session, &id, call.clone(), open);
                 if let Some(known) = known.filter(|known| known.status.is_final()) {
                     let told = told_of(known);
                     let at = row.call.timestamp;

@@ -127,14 +127,22 @@ impl Conversation {
         Event::StateChanged { session: self.session.id.clone(), state }
     }
 
-    /// The turn ended like this.
-    pub fn end(&mut self, outcome: TurnOutcome) {
+    /// The turn ended like this. Gives what front ends are told of the calls that it left open: nobody here knows what became
+    /// of them.
+    pub fn end(&mut self, outcome: TurnOutcome, now: UnixMs) -> Vec<Event> {
         self.answer = None;
         self.state = match outcome {
             TurnOutcome::Done | TurnOutcome::Denied | TurnOutcome::Limit => State::Done,
             TurnOutcome::Failed => State::Failed,
             TurnOutcome::Stopped => State::Cancelled,
         };
+        let mut told = Vec::new();
+        for row in self.calls.iter_mut().filter(|row| !row.status.has_ended()) {
+            row.status = CallStatus::Unknown;
+            row.finished_at = Some(now);
+            told.push(Event::CallChanged(Box::new(row.clone())));
+        }
+        told
     }
 
     fn put(&mut self, record: MessageRecord) -> Event {
@@ -165,25 +173,27 @@ fn inherited_id(thread: &str, index: usize) -> MessageId {
     MessageId::new(format!("{thread}~{index}"))
 }
 
+/// What marks a tool of the server's own: none of this computer's has such a name, and no card of one looks like theirs.
+const SERVERS_OWN: &str = "server.";
+
 /// The tools that a server offers its model for this computer are tools of this computer, and their cards are the same.
-fn own_name(tool: &str) -> &str {
+fn own_name(tool: &str) -> String {
     match tool {
-        "workspace_list_files" => "list_directory",
-        "workspace_read_file" => "read_file",
-        other => other,
+        "workspace_list_files" => "list_directory".to_owned(),
+        "workspace_read_file" => "read_file".to_owned(),
+        other => format!("{SERVERS_OWN}{other}"),
     }
 }
 
-/// A call as it stands, without a result.
+/// A call as it stands, with its name of here, and without a result.
 fn call_record(session: &SessionId, message: &MessageId, call: ToolCall, status: CallStatus) -> CallRecord {
-    let call = ToolCall { name: own_name(&call.name).to_owned(), ..call };
     let at = call.timestamp;
     let row = CallRecord::new(call, session.clone(), Some(message.clone()), at);
     CallRecord { status, started_at: Some(at), ..row }
 }
 
 /// What the server tells its model of a call, `{"success", "data"}` or `{"success", "code", "error"}`, as a result like one
-/// of this computer's own tools.
+/// of this computer's own tools. `tool` is its name of here.
 fn result_of(call: &CallId, tool: &str, told: &Value, duration_ms: u64, timestamp: UnixMs) -> ToolResult {
     let success = told.get("success") == Some(&Value::Bool(true));
     let result = match told.get("data") {
@@ -196,7 +206,7 @@ fn result_of(call: &CallId, tool: &str, told: &Value, duration_ms: u64, timestam
     };
     ToolResult {
         tool_call_id: call.clone(),
-        tool_name: own_name(tool).to_owned(),
+        tool_name: tool.to_owned(),
         success,
         error: told.get("error").and_then(Value::as_str).map(sentence),
         result,

@@ -178,7 +178,7 @@ fn a_late_result_in_the_ledger_counts_more_than_what_the_model_was_told() {
 fn refusals_keep_their_codes_and_are_told_apart() {
     let told = |code: &str| {
         let told = json!({"success": false, "code": code, "error": "no"});
-        let result = result_of(&CallId::new("c"), "workspace_read_file", &told, 1, NOW);
+        let result = result_of(&CallId::new("c"), "read_file", &told, 1, NOW);
         assert_eq!((result.code(), result.error.as_deref()), (Some(code), Some("no")));
         status_of(&result)
     };
@@ -269,4 +269,53 @@ fn a_broken_stream_leaves_what_had_come_and_says_so() {
     );
     let asked = Message::text(Role::User, "Go", NOW);
     assert_eq!(conversation.messages[0].message, asked);
+}
+
+#[test]
+fn a_call_that_an_ended_turn_left_open_runs_no_longer() {
+    let mut conversation = Conversation::new(URL, "t", NOW);
+    conversation.begin("r1", "Go", NOW);
+    hear(&mut conversation, read_aloud().into_iter().take(14).collect());
+    assert_eq!(conversation.calls[0].status, CallStatus::Running);
+    conversation.break_off("r1", NOW);
+    let told = conversation.end(TurnOutcome::Failed, NOW);
+    let told: Vec<CallStatus> = told
+        .iter()
+        .filter_map(|event| if let Event::CallChanged(row) = event { Some(row.status) } else { None })
+        .collect();
+    assert_eq!((told, conversation.calls[0].status), (vec![CallStatus::Unknown], CallStatus::Unknown));
+    assert_eq!(conversation.end(TurnOutcome::Failed, NOW), []);
+}
+
+#[test]
+fn no_tool_of_a_server_is_taken_for_one_of_this_computer() {
+    let calls = ["run_command", "read_file", "write_file", "workspace_read_file", "clock"]
+        .map(|name| json!({"id": name, "name": name, "args": {}, "iteration": 1, "timestamp": 5}));
+    let turn = json!({"turn_id": "u1", "run_id": "r1", "status": "succeeded", "messages": [
+        {"role": "user", "content": "Go", "timestamp": 1},
+        {"role": "assistant", "content": "", "timestamp": 5, "toolCalls": calls},
+        {"role": "tool", "content": "", "timestamp": 9, "toolResult": {
+            "toolCallId": "run_command", "toolName": "run_command", "success": true, "durationMs": 4, "timestamp": 9,
+            "result": {"success": true, "sandboxed": true, "tier": "a"}}},
+    ]});
+    let conversation = Conversation::of(URL, thread(&json!([turn]), &json!({})));
+    let names: Vec<&str> = conversation.calls.iter().map(|row| row.call.name.as_str()).collect();
+    let expected = ["server.run_command", "server.read_file", "server.write_file", "read_file", "server.clock"];
+    assert_eq!(names, expected);
+    let told: Vec<&str> =
+        conversation.calls.iter().filter_map(|row| Some(row.result.as_ref()?.tool_name.as_str())).collect();
+    assert_eq!(told, ["server.run_command"]);
+    let said = conversation.messages[1].message.tool_calls.iter().flatten().map(|call| call.name.as_str());
+    assert_eq!(said.collect::<Vec<_>>(), expected);
+    // While it comes, too.
+    let mut streamed = Conversation::new(URL, "t", NOW);
+    streamed.begin("r1", "Go", NOW);
+    let mut events = read_aloud();
+    if let agui::Event::ToolCallStart { tool_call_name, .. } = &mut events[10] {
+        "run_command".clone_into(tool_call_name);
+    }
+    hear(&mut streamed, events);
+    let row = &streamed.calls[0];
+    let result = row.result.as_ref().map(|result| result.tool_name.as_str());
+    assert_eq!((row.call.name.as_str(), result), ("server.run_command", Some("server.run_command")));
 }

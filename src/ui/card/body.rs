@@ -131,6 +131,10 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
         };
         lang.text(key).to_owned()
     }));
+    // What really came to this computer stands in its own list of calls; a chat is what its server makes of it.
+    if record.session.is_on_server() {
+        body.facts.push(lang.text("card-by-server").to_owned());
+    }
     let is_final = record.call.name == "run_command" && record.status == CallStatus::Succeeded;
     let fact = match call.undo {
         Some(UndoState::Stale) => Some("undo-stale"),
