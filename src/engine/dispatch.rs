@@ -289,6 +289,7 @@ impl Dispatcher {
             message: None,
             model: String::new(),
             model_words: String::new(),
+            is_for_elsewhere: false,
             given_bytes: AtomicU64::default(),
             notices: None,
             remote: None,

@@ -176,6 +176,11 @@ impl Round {
         }
     }
 
+    /// Whether somebody on another machine may have answered, and may be told what its calls give.
+    pub(super) fn is_for_elsewhere(&self) -> bool {
+        self.parts.request.is_for_elsewhere()
+    }
+
     /// Tokens of the answer so far.
     pub(super) fn usage(&self) -> TokenUsage {
         self.parts.record.answer.as_ref().map_or_else(|| self.attempt.sum.usage.unwrap_or_default(), |meta| meta.usage)

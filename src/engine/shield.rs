@@ -35,6 +35,11 @@ impl Outgoing {
         Self { plain, masked, traffic }
     }
 
+    /// Whether somebody who may answer is on another machine.
+    pub(super) fn is_for_elsewhere(&self) -> bool {
+        self.masked.is_some()
+    }
+
     /// The round that it belongs to.
     pub(super) fn iteration(&self) -> u32 {
         self.plain.meta.iteration

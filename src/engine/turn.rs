@@ -100,6 +100,8 @@ struct Progress {
     content: String,
     error: Option<Error>,
     rounds: u32,
+    /// Whether somebody on another machine may answer; taken for granted until a round knows.
+    is_for_elsewhere: bool,
 }
 
 impl Turn {
@@ -253,6 +255,7 @@ impl Turn {
         let mut record = match std::mem::replace(work, Work::Nothing) {
             Work::Round(round) => {
                 progress.add(round.usage());
+                progress.is_for_elsewhere = round.is_for_elsewhere();
                 round.into_record()
             }
             Work::Preparing { record, .. } | Work::Unsent { record, .. } => *record,
@@ -309,6 +312,7 @@ impl Turn {
                 .and_then(|record| record.answer.as_ref())
                 .map_or_else(|| session.model.clone(), |meta| meta.model.clone()),
             model_words: asking.map(|record| record.message.content.clone()).unwrap_or_default(),
+            is_for_elsewhere: progress.is_for_elsewhere,
             given_bytes: AtomicU64::default(),
             notices: Some(sender),
             remote: None,
@@ -403,7 +407,8 @@ impl Calls {
 impl Progress {
     fn new() -> Self {
         let usage = TokenUsage::default();
-        Self { head: None, asking: None, usage, content: String::new(), error: None, rounds: 0 }
+        let (content, is_for_elsewhere) = (String::new(), true);
+        Self { head: None, asking: None, usage, content, error: None, rounds: 0, is_for_elsewhere }
     }
 
     /// A record at the end of the branch.

@@ -28,7 +28,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::ir::{Access, Confinement, Failure, Network, Preview, Started, Tier, ToolDef};
-use crate::policy::Surroundings;
+use crate::policy::{MaskedSecret, Surroundings};
 use crate::sandbox::Bubblewrap;
 use crate::workspace::{GuardReport, Purpose, Root, Taken, Target};
 
@@ -119,6 +119,9 @@ pub struct RunContext {
     pub surroundings: Surroundings,
     /// Absolute paths whose sensitive name the person lifted in this session: these are listed and searched.
     pub lifted: Vec<PathBuf>,
+    /// There when the result goes to a model on another machine: what is known of the session's secrets. Those that are not
+    /// sent as they are must not be found out by what a tool answers.
+    pub withheld: Option<Vec<MaskedSecret>>,
     /// What stands around a command; of no meaning to other tools.
     pub walls: CommandWalls,
     /// Where it is told what was put back after a command.

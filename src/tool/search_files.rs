@@ -10,7 +10,7 @@ use super::schema::{arguments, schema_of};
 use super::visible::{is_content_closed, is_hidden_by_policy};
 use super::{Permit, PreviewContext, Progress, RunContext, RunError, Tool, ToolRequest, cancelled, one_path, only};
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
-use crate::policy::{TargetKind, note_key_lines};
+use crate::policy::{Masker, TargetKind, note_key_lines};
 use crate::workspace::{
     FileMatches, Purpose, QueryOptions, SearchError, SearchLimit, SearchLimits, SearchOptions, SearchOutcome,
     SearchQuery, Target, WalkStart, search_file, search_tree,
@@ -118,7 +118,10 @@ impl Tool for SearchFiles {
 
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
         let args: Arguments = arguments(permit.args())?;
-        let query = args.query()?;
+        let query = match &context.withheld {
+            Some(secrets) => args.query()?.without_secrets(Masker::new(secrets.clone())),
+            None => args.query()?,
+        };
         let target = only(permit.targets())?;
         let limits = SearchLimits {
             file_bytes: context.limits.search_file_bytes,

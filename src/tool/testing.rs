@@ -37,6 +37,7 @@ impl Place {
                 platform: Platform::current(),
             },
             lifted: Vec::new(),
+            withheld: None,
             walls: CommandWalls::default(),
             guard_log: GuardLog::default(),
         };

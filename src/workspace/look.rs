@@ -1,9 +1,11 @@
 //! A look at one file: its name, and the lines of its content.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 use grep_matcher::{LineTerminator, Matcher as _};
@@ -13,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{LineMatch, SearchLimits};
 use crate::ir::{Code, Failure};
-use crate::policy;
+use crate::policy::{self, Masker};
 
 /// The longest query, in bytes.
 const LONGEST_QUERY: usize = 4_096;
@@ -31,6 +33,8 @@ pub struct SearchQuery {
     content: Option<RegexMatcher>,
     /// With their dots, in lower case; empty for all.
     extensions: Vec<String>,
+    /// There when whoever asks must not learn the secrets of files: then they match nothing.
+    secrets: Option<Arc<Masker>>,
 }
 
 /// How a query is meant.
@@ -80,6 +84,7 @@ impl SearchQuery {
                 .case_insensitive(!options.case_sensitive)
                 .fixed_strings(!options.regex)
                 .crlf(crlf)
+                .multi_line(true)
                 .size_limit(COMPILED_BYTES)
                 .dfa_size_limit(CACHE_BYTES)
                 .build(query)
@@ -110,7 +115,14 @@ impl SearchQuery {
             let extension = extension.to_lowercase();
             if extension.starts_with('.') { extension } else { format!(".{extension}") }
         });
-        Ok(Self { name, content, extensions: extensions.collect() })
+        Ok(Self { name, content, extensions: extensions.collect(), secrets: None })
+    }
+
+    /// The same for somebody who must not learn the secrets of files but those that the session sends as they are: else a
+    /// query for every letter of one would tell it by what is found.
+    #[must_use]
+    pub fn without_secrets(self, session: Masker) -> Self {
+        Self { secrets: Some(Arc::new(session)), ..self }
     }
 
     /// Whether a file of this name is looked at at all.
@@ -205,14 +217,20 @@ impl<'a> Looker<'a> {
             has_more: false,
             is_binary: false,
         };
-        let content = Interruptible { rest: &self.content, cancel: self.cancel };
+        let blank = self.query.secrets.as_deref().and_then(|secrets| blank(&self.content, secrets));
+        let searched = blank.as_deref().map_or(self.content.as_slice(), str::as_bytes);
+        let content = Interruptible { rest: searched, cancel: self.cancel };
         let searched = self.searcher.search_reader(matcher, content, &mut lines);
         looked.is_binary = lines.is_binary;
         looked.is_unreadable = searched.is_err();
         // Half of a binary file is no result.
         if !lines.is_binary {
             if !lines.found.is_empty() {
-                mark_keys(&self.content, &mut lines.found);
+                let text = text_of(&self.content);
+                if blank.is_some() {
+                    show_as_written(&text, &mut lines.found);
+                }
+                mark_keys(&text, &mut lines.found);
             }
             looked.matches.append(&mut lines.found);
             looked.has_more = lines.has_more;
@@ -237,14 +255,38 @@ impl io::Read for Interruptible<'_> {
     }
 }
 
+fn text_of(content: &[u8]) -> Cow<'_, str> {
+    match content {
+        [0xFF, 0xFE, units @ ..] => utf16(units, u16::from_le_bytes).into(),
+        [0xFE, 0xFF, units @ ..] => utf16(units, u16::from_be_bytes).into(),
+        utf8 => String::from_utf8_lossy(utf8),
+    }
+}
+
+/// A content without its secrets; `None` where it has none.
+fn blank(content: &[u8], secrets: &Masker) -> Option<String> {
+    match secrets.blank(&text_of(content)) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(blank) => Some(blank),
+    }
+}
+
+/// Puts the lines of the file in place of those that were searched: its secrets are masked where the session knows them by
+/// their names.
+fn show_as_written(text: &str, found: &mut [LineMatch]) {
+    let mut lines = text.split('\n').zip(1_u64..);
+    for shown in found.iter_mut().filter(|shown| shown.line > 0) {
+        let Some((line, _)) = lines.find(|(_, number)| *number == shown.line) else { return };
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let before = usize::try_from(shown.column).unwrap_or(usize::MAX).saturating_sub(1);
+        let start = line.char_indices().nth(before).map_or(line.len(), |(at, _)| at);
+        shown.text = cut_around(line.as_bytes(), start);
+    }
+}
+
 /// Marks the lines that belong to a private key, by the whole file: a line alone does not show it.
-fn mark_keys(content: &[u8], found: &mut [LineMatch]) {
-    let text = match content {
-        [0xFF, 0xFE, units @ ..] => utf16(units, u16::from_le_bytes),
-        [0xFE, 0xFF, units @ ..] => utf16(units, u16::from_be_bytes),
-        utf8 => String::from_utf8_lossy(utf8).into_owned(),
-    };
-    let keys = policy::key_lines(&text);
+fn mark_keys(text: &str, found: &mut [LineMatch]) {
+    let keys = policy::key_lines(text);
     for line in found {
         line.is_private_key = keys.iter().any(|[first, last]| (*first..=*last).contains(&line.line));
     }
@@ -389,6 +431,30 @@ mod tests {
             "{}",
             failure.message
         );
+    }
+
+    #[test]
+    fn a_line_is_told_as_it_stands_though_its_secret_was_not_searched() {
+        let look = |query: &SearchQuery, content: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            io::Write::write_all(&mut file, content).unwrap();
+            io::Seek::rewind(&mut file).unwrap();
+            let limits = SearchLimits { file_bytes: 1 << 20, files: 9, matches_per_file: 9, matches: 9 };
+            let looked = Looker::new(query, &limits, &CancellationToken::new()).look(Path::new("a"), || Ok(Some(file)));
+            looked.matches.into_iter().map(|found| (found.line, found.column, found.text)).collect::<Vec<_>>()
+        };
+        let key = "ghp_aB3dE6gH9jK2mN5pQ8rS1tV4wX7yZ0cF3hJ6";
+        let text = format!("first\r\nkey {key} here\r\nlast: here");
+        let units: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        for content in [text.as_bytes(), &units] {
+            let here = query("here$").unwrap();
+            let all = look(&here, content);
+            assert_eq!(all, [(2, 46, format!("key {key} here")), (3, 7, "last: here".to_owned())]);
+            let told = look(&here.without_secrets(Masker::default()), content);
+            assert_eq!(told, [(2, 7, format!("key {key} here")), (3, 7, "last: here".to_owned())]);
+            assert_eq!(look(&query("aB3dE6").unwrap(), content).len(), 1);
+            assert_eq!(look(&query("aB3dE6").unwrap().without_secrets(Masker::default()), content), []);
+        }
     }
 
     #[test]

@@ -427,6 +427,7 @@ fn run_tool(folder: &Path, args: &Value, progress: Box<dyn Fn(Progress) + Send +
         helper: helper().to_path_buf(),
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
+        withheld: None,
         walls: CommandWalls { started, ..CommandWalls::default() },
         guard_log: GuardLog::default(),
     };

@@ -598,6 +598,7 @@ pub(crate) fn run_tool_watched(
         helper: helper().to_path_buf(),
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
+        withheld: None,
         walls: CommandWalls { started, ..walls.clone() },
         guard_log: GuardLog::default(),
     };

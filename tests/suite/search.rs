@@ -19,6 +19,7 @@ fn context(limits: Limits) -> RunContext {
         helper: PathBuf::new(),
         surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
         lifted: Vec::new(),
+        withheld: None,
         walls: CommandWalls::default(),
         guard_log: GuardLog::default(),
     }

@@ -246,6 +246,36 @@ fn a_short_password_is_masked_wherever_a_local_model_or_a_result_repeats_it() {
 }
 
 #[test]
+fn what_a_search_finds_tells_a_remote_model_nothing_of_a_secret() {
+    let counts = |is_remote: bool, password: &str| {
+        let queries =
+            ["DB_PASS=Z", "^DB_PASS=([^A-Za-z0-9]|Z)", "^DB_PASS=Z.*|^DB_PASS=k", "=.{12}$", "^DB_PASS=", "^DB_HOST=l"];
+        let server = OllamaServer::start();
+        for query in queries {
+            server.answer(call("search_files", &json!({"path": ".", "query": query, "regex": true})));
+        }
+        server.answer(words("Done."));
+        let mut desk = desk(&server, is_remote);
+        desk.write("app.txt", &format!("DB_PASS={password}\nDB_HOST=localhost\n"));
+        desk.say("Find out");
+        desk.turn_end();
+        assert!(!is_remote || !last_chat(&server).contains(password));
+        let calls = desk.calls();
+        let found = calls.iter().map(|call| call.result.as_ref().unwrap().result["total_matches"].as_u64().unwrap());
+        found.collect::<Vec<_>>()
+    };
+    // The control: who may read it finds it letter by letter.
+    assert_eq!(
+        (counts(false, "Zq7Lm2XwT9kd"), counts(false, "Rq7Lm2XwT9")),
+        (vec![1, 1, 1, 1, 1, 1], vec![0, 0, 0, 0, 1, 1])
+    );
+    assert_eq!(
+        (counts(true, "Zq7Lm2XwT9kd"), counts(true, "Rq7Lm2XwT9")),
+        (vec![0, 1, 0, 0, 1, 1], vec![0, 1, 0, 0, 1, 1])
+    );
+}
+
+#[test]
 fn listings_searches_errors_and_attached_files_are_masked_too() {
     let server = OllamaServer::start();
     let name = format!("backup-{}.txt", planted());

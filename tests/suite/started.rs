@@ -251,6 +251,7 @@ fn a_script_that_is_exchanged_after_the_last_question_does_not_run() {
             helper: env!("CARGO_BIN_EXE_nod").into(),
             surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
             lifted: Vec::new(),
+            withheld: None,
             walls: CommandWalls { started, ..CommandWalls::default() },
             guard_log: GuardLog::default(),
         };

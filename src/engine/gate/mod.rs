@@ -56,6 +56,8 @@ pub(super) struct Caller {
     pub(super) model: String,
     /// The model's own words before the calls.
     pub(super) model_words: String,
+    /// Whether the results go to a model on another machine.
+    pub(super) is_for_elsewhere: bool,
     /// What the results of its calls came to, in bytes.
     pub(super) given_bytes: AtomicU64,
     /// Where the turn hears that a call waits.

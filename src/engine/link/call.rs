@@ -76,6 +76,7 @@ pub(super) async fn pass(
         message: None,
         model: server.clone(),
         model_words: String::new(),
+        is_for_elsewhere: true,
         given_bytes: AtomicU64::default(),
         notices: None,
         remote: Some(Remote { server, number, until, connection: connection.clone() }),

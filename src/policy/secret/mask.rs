@@ -39,6 +39,9 @@ pub fn secret_id(value: &str) -> String {
     hex::encode(Sha256::digest(value.as_bytes()))
 }
 
+/// What stands for a secret in a text that is only searched.
+const BLANK: char = '█';
+
 /// Masks the texts of one session, in their order.
 #[derive(Debug, Default)]
 pub struct Masker {
@@ -82,6 +85,28 @@ impl Masker {
     /// A result: every text in it, names of fields too. A key may lie over several texts in a row.
     pub fn value(&mut self, place: &str, value: &Value) -> Value {
         self.walk(place, None, value, &mut Within::default())
+    }
+
+    /// A text in which one and the same letter stands for every secret, with as many lines as before: who searches it learns
+    /// nothing of them, not even their length. What the person sends as it is stays.
+    pub fn blank<'text>(&self, text: &'text str) -> Cow<'text, str> {
+        let mut blank = String::new();
+        let mut done = 0;
+        for Secret { range, .. } in find_secrets(text) {
+            let Some(value) = text.get(range.clone()) else { continue };
+            if self.secrets.get(&secret_id(value)).is_some_and(|known| known.is_released) {
+                continue;
+            }
+            blank.push_str(text.get(done..range.start).unwrap_or_default());
+            blank.push(BLANK);
+            blank.extend(value.chars().filter(|letter| matches!(letter, '\r' | '\n')));
+            done = range.end;
+        }
+        if done == 0 {
+            return Cow::Borrowed(text);
+        }
+        blank.push_str(text.get(done..).unwrap_or_default());
+        Cow::Owned(blank)
     }
 
     /// A text that repeats what was found before, in other words than its own: only known values are masked.
