@@ -1,4 +1,4 @@
-//! Secrets in base64, of UTF-16 too. What is found there is masked where it was written.
+//! Secrets in base64, of UTF-16 too, and in hexadecimal. What is found there is masked where it was written.
 
 use std::sync::LazyLock;
 
@@ -12,6 +12,11 @@ use super::{Secret, block, find_short};
 /// Base64 in one piece or in lines.
 static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"[A-Za-z0-9+/_-]{24,}={0,2}(?:(?:\\r)?(?:\\n|\s+)[A-Za-z0-9+/_-]{16,}={0,2})*(?:\s[A-Za-z0-9+/_-]{2,}={0,2}(?-u:\b))?").ok()
+});
+
+/// Hexadecimal in one piece or in lines, as `xxd -p` writes them.
+static HEXADECIMAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:[0-9a-f]{40,}|[0-9A-F]{40,})(?:\r?\n(?:[0-9a-f]{2,}|[0-9A-F]{2,})(?-u:\b))*").ok()
 });
 
 /// Takes base64 with its end cut off.
@@ -34,7 +39,10 @@ struct Reading {
 
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let in_base64 = BASE64.iter().flat_map(|pattern| pattern.find_iter(text));
-    in_base64.filter_map(|hit| decode(hit.as_str(), hit.start())).flat_map(|reading| find_in(&reading)).collect()
+    let in_base64 = in_base64.filter_map(|hit| decode(hit.as_str(), hit.start()));
+    let in_hexadecimal = HEXADECIMAL.iter().flat_map(|pattern| pattern.find_iter(text));
+    let in_hexadecimal = in_hexadecimal.filter_map(|hit| decode_hexadecimal(hit.as_str(), hit.start()));
+    in_base64.chain(in_hexadecimal).flat_map(|reading| find_in(&reading)).collect()
 }
 
 fn find_in(reading: &Reading) -> Vec<Secret> {
@@ -97,6 +105,23 @@ fn decode(written: &str, offset: usize) -> Option<Reading> {
     if let Some((_, last)) = places.last_mut() {
         *last = end;
     }
+    let reading = Reading { text, places };
+    Some(if reading.text.contains('\0') { stripped(reading) } else { reading })
+}
+
+/// Hexadecimal that stands for text; most of it stands for a number.
+fn decode_hexadecimal(written: &str, offset: usize) -> Option<Reading> {
+    let digits = written.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_hexdigit());
+    let (at, digits): (Vec<usize>, Vec<u8>) = digits.map(|(index, digit)| (offset + index, digit)).unzip();
+    let bytes = hex::decode(digits.get(..digits.len() / 2 * 2)?).ok()?;
+    if !is_text(&bytes) {
+        return None;
+    }
+    let plain = |byte: &u8| {
+        if *byte == 0 || byte.is_ascii_graphic() || byte.is_ascii_whitespace() { char::from(*byte) } else { '?' }
+    };
+    let text: String = bytes.iter().map(plain).collect();
+    let places = at.as_chunks::<2>().0.iter().map(|[first, last]| (*first, last + 1)).collect();
     let reading = Reading { text, places };
     Some(if reading.text.contains('\0') { stripped(reading) } else { reading })
 }

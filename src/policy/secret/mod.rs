@@ -2,7 +2,8 @@
 //! them, and masks them in what leaves this machine.
 //!
 //! A text is searched as it is written, without what draws nothing, and without the breaks of its lines too ([`reading`]): a
-//! colour or a line break at a key or within it hides it from nobody. So is what its escapes stand for ([`escape`]).
+//! colour or a line break at a key or within it hides it from nobody. So is what its escapes stand for ([`escape`]), and a key that is
+//! written in several strings.
 //!
 //! Every pattern is a regular expression without backtracking, so that the time grows with the text alone. A hit is not
 //! trusted for its prefix only: it must look random too. What is found here is data; nothing is refused because of it.
@@ -12,9 +13,12 @@ mod block;
 mod credential;
 mod encoded;
 mod escape;
+mod html_table;
+mod insert;
 mod known;
 mod kubernetes;
 mod mask;
+mod named;
 mod option;
 mod part;
 mod random;
@@ -103,6 +107,13 @@ pub fn find_secrets(text: &str) -> Vec<Secret> {
             known = in_order(known);
         }
     }
+    if let Some(reading) = reading::joined(text) {
+        let found = reading.placed(in_order(token::find(&reading.text)), &known);
+        if !found.is_empty() {
+            known.extend(found);
+            known = in_order(known);
+        }
+    }
     let escaped = escape::find(text, &known);
     if !escaped.is_empty() {
         known.extend(escaped);
@@ -125,7 +136,10 @@ fn find_short(text: &str) -> Vec<Secret> {
     found.extend(assignment::find(text));
     found.extend(credential::find(text));
     found.extend(kubernetes::find(text));
+    found.extend(named::find(text));
+    found.extend(insert::find(text));
     found.extend(table::find(text));
+    found.extend(html_table::find(text));
     found.extend(wallet::find(text));
     found
 }

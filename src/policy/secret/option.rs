@@ -25,6 +25,13 @@ pub(super) fn shapes() -> Vec<(String, Proof)> {
         (format!(r#"(?-u:\b)(?:smb[a-z]{{2,10}}|rpcclient|winexe|net)(?-u:\b){within}(?:-U|--user)[ =]?["']?[^\s%"']{{1,80}}%{value}"#), Proof::Place),
         (r#"(?i)(?-u:\b)net\s+use(?-u:\b)[^\r\n|;&]{0,400}?\s/user:\S{1,80}[ \t]+["']?([^\s"'|;&/*][^\s"'|;&]{3,200})"#.into(), Proof::Place),
         (r#"(?i)(?-u:\b)net\s+use\s+(?:\S{1,80}\s+)?\\\\\S{1,200}\s+["']?([^\s"'|;&/*][^\s"'|;&]{3,200})["']?\s+/user:"#.into(), Proof::Place),
+        (format!(r#"(?m)(?-u:\b)htpasswd(?:[ \t]+-[A-Za-z]+)*?[ \t]+-[A-Za-z]*b[A-Za-z]*(?:[ \t]+-[A-Za-z]+(?:[ \t]+[0-9]+)?)*(?:[ \t]+[^\s-]\S*){{1,2}}?[ \t]+{value}["']?[ \t]*(?:\r?$|[|;&>])"#), Proof::Place),
+        (format!(r"(?-u:\b)wpa_passphrase[ \t]+\S{{1,80}}[ \t]+{value}"), Proof::LooksOwn),
+        // What a command reads from the one before it.
+        (r#"(?-u:\b)(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+|["']%s(?:\\n)?["'][ \t]+)?["']?([^\s"'|;&<>]{4,200})["']?[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-[A-Za-z]+[ \t]+)*-[A-Za-z]*S|su(?-u:\b)|[^\r\n|;&]{1,200}?[ \t](?:--(?:[a-z]+-)?stdin|--with-token|--passphrase-fd|-pass(?:in)?[ \t]+stdin|secret[ \t]+(?:set|put|create)|secrets[ \t]+versions[ \t]+add))"#.into(), Proof::Place),
+        (format!(r"(?-u:\b)gh[ \t]+secret[ \t]+set{within}(?:-b|--body)[ =]*{value}"), Proof::Place),
+        (r#"--secret-string[ \t=]["']?([^\s"'|;&{]{4,200})"#.into(), Proof::Place),
+        (format!(r"(?-u:\b)put-parameter{within}--value[ =]{value}"), Proof::Looks),
         (r#"["']?(?-u:\b)[A-Za-z_][A-Za-z0-9_.-]{0,40}:([^\s"'|]{4,200})["']?\s*\|\s*(?:sudo\s+)?(?:/usr/s?bin/)?chpasswd(?-u:\b)"#.into(), Proof::Place),
     ]
 }

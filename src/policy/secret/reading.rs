@@ -37,6 +37,23 @@ const WIDTHS: [usize; 9] = [64, 70, 72, 75, 76, 78, 79, 80, 120];
 static ENTRY: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"\A(?:export\s+|[-*]\s+)?["']?[A-Za-z_][A-Za-z0-9_.-]*["']?\s*[=:]\s*[^\s=]"#).ok());
 
+/// What parts a key in two where it is written and not where it is read: the backslash of Markdown before a sign, the soft
+/// break of a mail, a line that goes on behind a backslash, two strings of code that are one.
+static JOINT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let strings = |quote: char| {
+        format!(r"{quote}[ \t]*(?:(?:\+|\.\.?|&)\s*|\\?\r?\n\s*(?:(?:\+|\.\.?|&)\s*)?)[frbuFRBU]?{quote}")
+    };
+    let strings: Vec<String> = ['"', '\'', '`'].into_iter().map(strings).collect();
+    Regex::new(&format!(r"(?<escape>\\+)[_.~-]|=\r?\n|\\+\r?\n[ \t]*|{}", strings.join("|"))).ok()
+});
+
+/// The text without what parts a key only where it is written; `None` where it has nothing of this.
+pub(super) fn joined(text: &str) -> Option<Reading> {
+    let hits = JOINT.iter().flat_map(|pattern| pattern.captures_iter(text));
+    let removed: Vec<_> = hits.filter_map(|hit| Some(hit.name("escape").or_else(|| hit.get(0))?.range())).collect();
+    Reading::without(text, &removed, Vec::new())
+}
+
 /// The text without what draws nothing; `None` where all of it is seen.
 pub(super) fn bare(text: &str) -> Option<Reading> {
     Reading::without(text, &unseen(text), Vec::new())
@@ -312,6 +329,53 @@ mod tests {
             for kept in ["#keysoftheshop", "TOKEN=", "host=db.local", "theendofit"] {
                 assert!(shown.contains(kept), "{width}, {kept}: {masked}");
             }
+        }
+    }
+
+    #[test]
+    fn a_key_is_masked_that_is_written_in_several_pieces() {
+        let mut wrong = Vec::new();
+        for key in [
+            key(),
+            format!("sk_live_{}", signs(24)),
+            format!("github_pat_{}_{}", signs(22), signs(59)),
+            format!("sk-proj-{}", signs(48)),
+            "AKIAJ7Q2W5K3Z6X4M2N7".to_owned(),
+            format!("npm_{}", signs(36)),
+            format!("glpat-{}", signs(20)),
+        ] {
+            let (head, tail) = key.split_at(key.len() / 2);
+            let markdown = key.replace('_', "\\_").replace('-', "\\-");
+            for joint in [
+                "=\n",
+                "=\r\n",
+                "\\\n",
+                "\\\n    ",
+                "\" + \"",
+                "\" +\n    \"",
+                "\"\n    \"",
+                "' . '",
+                "\" \\\n  \"",
+                "` + `",
+            ] {
+                let text = format!("a {head}{joint}{tail}, b");
+                let masked = Masker::default().text("call", &text).into_owned();
+                if masked != "a «masked: API key #1», b" {
+                    wrong.push((text, masked));
+                }
+            }
+            for text in [markdown.clone(), markdown.replace('\\', "\\\\")] {
+                let masked = Masker::default().text("call", &text).into_owned();
+                if masked != "«masked: API key #1»" {
+                    wrong.push((text, masked));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        for text in
+            ["\"Kx82LpQ8zz\" + \"aB3dE6gH9\"", "snake\\_case\\_2 and a\\-b", "x=\ny2=\nz3", "make a1.c \\\n  b2.c"]
+        {
+            assert_eq!(find_secrets(text), [], "{text}");
         }
     }
 

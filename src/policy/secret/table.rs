@@ -1,4 +1,4 @@
-//! Tables with a column of passwords: separated by commas, semicolons, tabs or bars. The name stands once, above them all.
+//! Tables with a column of passwords: separated by commas, semicolons, tabs or bars, or set below headings in capitals. The name stands once, above them all.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,6 +14,9 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("(?
 const LONGEST_HEADING: usize = 64;
 /// What cells may be separated by; the first that a line has counts.
 const SEPARATORS: [char; 4] = ['|', '\t', ';', ','];
+
+/// Stands for two blanks or more, between which programs align their columns.
+const BLANKS: char = ' ';
 
 /// What a line of headings says of the lines below it.
 struct Headings<'text> {
@@ -53,7 +56,9 @@ fn line_at(text: &str, begin: usize) -> (&str, usize) {
 }
 
 fn headings(line: &str) -> Option<Headings<'_>> {
-    let separator = SEPARATORS.into_iter().find(|separator| line.contains(*separator))?;
+    let is_aligned = || line.contains("  ") && !line.contains(char::is_lowercase);
+    let separator = SEPARATORS.into_iter().find(|separator| line.contains(*separator));
+    let separator = separator.or_else(|| is_aligned().then_some(BLANKS))?;
     let cells = cells(line, separator);
     let texts: Vec<&str> = cells.iter().filter_map(|range| line.get(range.clone())).collect();
     // Code has commas too, and calls and types between them.
@@ -90,6 +95,17 @@ fn is_rule(line: &str) -> bool {
 /// The cells of a line, without the blanks and quotes around them. A separator between quotes divides nothing.
 fn cells(line: &str, separator: char) -> Vec<Range<usize>> {
     let mut cells = Vec::new();
+    if separator == BLANKS {
+        let mut begin = 0;
+        for cell in line.split("  ") {
+            let range = trimmed(line, begin..begin + cell.len());
+            if !range.is_empty() {
+                cells.push(range);
+            }
+            begin += cell.len() + 2;
+        }
+        return cells;
+    }
     let (mut begin, mut is_quoted) = (0, false);
     for (at, sign) in line.char_indices() {
         if sign == '"' {
@@ -127,11 +143,16 @@ mod tests {
             "user\tDB_PASSWORD\nbob\tKx82LpQ8zz\neve\tSummer2026!\n",
             "| user | password |\n|------|:--------:|\n| bob | Kx82LpQ8zz |\n| eve | `Summer2026!` |\n",
             " user | password \n------+----------\n bob | Kx82LpQ8zz\n eve | Summer2026!\n",
+            "USER   PASSWORD     HOST\nbob    Kx82LpQ8zz   db1\neve    Summer2026!  db2\n",
             "用户,密码\n小明,Kx82LpQ8zz\n小红,Summer2026!\n",
             "| 用户 | 密码 |\n| --- | --- |\n| 小明 | Kx82LpQ8zz |\n| 小红 | Summer2026! |",
         ] {
             assert_eq!(found(table), ["Kx82LpQ8zz", "Summer2026!"], "{table}");
-            let control = table.replace("password", "colour").replace("DB_PASSWORD", "COLOUR").replace("密码", "颜色");
+            let control = table
+                .replace("password", "colour")
+                .replace("DB_PASSWORD", "COLOUR")
+                .replace("PASSWORD", "COLOUR")
+                .replace("密码", "颜色");
             assert_eq!(found(&control), [""; 0], "{control}");
         }
     }
@@ -145,6 +166,7 @@ mod tests {
             "equals!(Kind; token);\nequals!(Kind2cell; Simple(0 1) num2cell);\n",
             "user,password\nbob,Kx82LpQ8zz,more\n",
             "user,password\nbob,none\neve,\n",
+            "-p  password\n-n  Kx82LpQ8zz\n",
             "| option | password |\n|---|---|\n| type | string |\n| since | 2026-11-30 |\n",
         ] {
             assert_eq!(found(text), [""; 0], "{text}");

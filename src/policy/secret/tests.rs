@@ -465,6 +465,12 @@ fn secrets_in_base64_and_in_utf_16_are_masked_where_they_are_written() {
             assert!(!masked.contains(&secret[8..40]), "{skipped}: {masked}");
         }
     }
+    let digits = hex::encode(&plain);
+    for written in [digits.clone(), digits.to_uppercase(), wrapped(&digits, 60)] {
+        let masked = masked(&json!({"content": written}));
+        assert!(masked.contains("«masked: API key #1»") && masked.contains("«masked: private key #1»"), "{masked}");
+        assert!(masked.contains(&written[..20]), "what stands before it stays: {masked}");
+    }
     let utf16: String = plain.encode_utf16().flat_map(u16::to_le_bytes).map(char::from).collect();
     let masked = masked(&json!({"content": utf16, "encoding": "latin1"}));
     let spread: String = key.chars().flat_map(|sign| [sign, '\0']).collect();
@@ -512,6 +518,21 @@ fn time_grows_with_the_text_alone() {
         "\u{200b}a".to_owned(),
         "a:b:c:d:e:123:".to_owned(),
         "$6$a$".to_owned(),
+        "INSERT INTO a (password) VALUES (b".to_owned(),
+        "INSERT INTO a (password) VALUES ('b'), ".to_owned(),
+        "<tr><td>password<td><b>".to_owned(),
+        "password: [a".to_owned(),
+        "passwords:\n  - abcdef\n".to_owned(),
+        "{\"value\": \"abcdef\", \"name\": ".to_owned(),
+        "password || password ( password | ".to_owned(),
+        "<key>password</key><a>".to_owned(),
+        "password for a: ".to_owned(),
+        "echo abcd | sudo -n ".to_owned(),
+        "htpasswd -b a ".to_owned(),
+        "\"a\" + ".to_owned(),
+        "\\_".to_owned(),
+        "a=\n".to_owned(),
+        hex_signs(64),
         " ".to_owned(),
         signs(66),
     ];

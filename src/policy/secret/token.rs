@@ -26,7 +26,7 @@ const KEYS: &str = r"(?x)
   | sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}
   | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | SK[0-9a-f]{32} | key-[0-9a-f]{32} | [0-9a-f]{32}-us[0-9]{1,2}
   | (?:gsk_|xai-|pplx-|r8_|fw_|nvapi-|tvly-|ntn_|lin_api_|dckr_pat_|dckr_oat_|do[opr]_v1_|shp(?:at|ss|ca|pa)_|hv[sbr]\.)[A-Za-z0-9_-]{20,}
-  | (?:csk-|pcsk_|lsv2_(?:pt|sk)_|tgp_v1_|jina_|sb_secret_|sbp_|figd_|figo_|glc_|fo1_|tskey-|CCIPAT_|CFPAT-|HRKU-|tfp_)[A-Za-z0-9_+/=-]{20,}
+  | (?:csk-|pcsk_|lsv2_(?:pt|sk)_|tgp_v1_|jina_|sb_secret_|sbp_|figd_|figo_|glc_|fo1_|tskey-|CCIPAT_|CFPAT-|HRKU-|tfp_|nfp_)[A-Za-z0-9_+/=-]{20,}
   | glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8} | dapi[0-9a-f]{32} | bkua_[0-9a-f]{40} | NRAK-[A-Z0-9]{27}
   | dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9.]{40,} | pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}
   | PMAK-[0-9a-f]{24}-[0-9a-f]{34} | pul-[0-9a-f]{40} | sntry[su]_[A-Za-z0-9+/=_-]{40,}
