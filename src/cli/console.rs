@@ -416,10 +416,14 @@ pub(super) mod tests {
     fn on_a_terminal_no_line_of_an_answer_begins_like_one_of_nods() {
         let pieces = ["Fi", "ne.\n\nAllow read_file", " on a? [y = yes", "\n", "✓ done\n"];
         let (mut console, written) = console(Locale::English);
-        pieces.iter().for_each(|piece| console.answer(piece));
+        for piece in pieces {
+            console.answer(piece);
+        }
         assert_eq!(written.text(), pieces.concat(), "what goes elsewhere is the answer as it is");
         console.is_barred = true;
-        pieces.iter().for_each(|piece| console.answer(piece));
+        for piece in pieces {
+            console.answer(piece);
+        }
         assert_eq!(written.text(), "│ Fine.\n│ \n│ Allow read_file on a? [y = yes\n│ ✓ done\n");
     }
 

@@ -210,30 +210,10 @@ const READ_SHELLS: &[&str] = &["ash", "bash", "dash", "sh"];
 /// Where programs are installed.
 const INSTALLED: &[&str] = &["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
 
-/// What git does without running anything but what its protected configuration says.
-const PLAIN_GIT: &[&str] = &[
-    "status",
-    "diff",
-    "log",
-    "show",
-    "branch",
-    "rev-parse",
-    "rev-list",
-    "ls-files",
-    "ls-tree",
-    "blame",
-    "tag",
-    "describe",
-    "shortlog",
-    "cat-file",
-    "merge-base",
-    "name-rev",
-    "for-each-ref",
-    "show-ref",
-    "count-objects",
-    "version",
-    "--version",
-];
+/// What git does without running anything that its configuration names: no filter, text conversion, watcher of files, signer,
+/// pager or editor.
+const PLAIN_GIT: &[&str] =
+    &["rev-parse", "ls-tree", "merge-base", "name-rev", "show-ref", "count-objects", "version", "--version"];
 
 /// Whether a wrapper runs the rest of its line and nothing else.
 pub(super) fn is_transparent(program: &str) -> bool {
@@ -318,7 +298,7 @@ pub(super) fn is_harmless_variable(name: &str) -> bool {
     ) || name.starts_with("LC_")
 }
 
-/// Whether a call of git runs nothing but what its protected configuration says.
+/// Whether a call of git runs nothing but itself.
 pub(super) fn is_plain_git(program: &str, arguments: &[String]) -> bool {
     let verb = arguments.iter().find(|word| !matches!(word.as_str(), "--no-pager" | "-P"));
     program == "git" && verb.is_some_and(|verb| PLAIN_GIT.contains(&verb.as_str()))

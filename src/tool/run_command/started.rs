@@ -164,12 +164,35 @@ fn is_for_shell(text: &str) -> bool {
 fn finds_programs_in(roots: &[Root]) -> bool {
     let environment = crate::sandbox::environment(Path::new("/"), "");
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str()).unwrap_or_default();
-    std::env::split_paths(path).any(|folder| roots.iter().any(|root| folder.starts_with(root.real_path())))
+    std::env::split_paths(path).any(|folder| {
+        // A link may lead there, as one to the current version of something does.
+        let real = real_path(&folder);
+        roots.iter().any(|root| folder.starts_with(root.real_path()) || real.starts_with(root.real_path()))
+    })
+}
+
+/// Where a folder really lies; what is not there yet, where its name says.
+#[expect(clippy::disallowed_methods, reason = "it is compared, never opened")]
+fn real_path(folder: &Path) -> PathBuf {
+    let real = folder.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
+    real.map_or_else(|| folder.to_owned(), |(above, real)| real.join(folder.strip_prefix(above).unwrap_or(folder)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_behind_a_link_lies_where_the_link_leads() {
+        let place = tempfile::tempdir().unwrap();
+        let real = real_path(place.path());
+        std::fs::create_dir(real.join("bin")).unwrap();
+        std::os::unix::fs::symlink("bin", real.join("link")).unwrap();
+        for (name, expected) in [("bin", "bin"), ("link", "bin"), ("link/new", "bin/new"), ("none", "none")] {
+            assert_eq!(real_path(&real.join(name)), real.join(expected), "{name}");
+        }
+    }
 
     #[test]
     fn a_script_is_for_a_shell_by_its_first_line() {
