@@ -1,9 +1,11 @@
 //! A look at one file: its name, and the lines of its content.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,6 +37,8 @@ pub struct SearchQuery {
     extensions: Vec<String>,
     /// There when whoever asks must not learn the secrets of files: then they match nothing.
     secrets: Option<Arc<Masker>>,
+    /// Whether what stands beside a match decides whether it is one.
+    has_anchors: bool,
 }
 
 /// How a query is meant.
@@ -115,7 +119,9 @@ impl SearchQuery {
             let extension = extension.to_lowercase();
             if extension.starts_with('.') { extension } else { format!(".{extension}") }
         });
-        Ok(Self { name, content, extensions: extensions.collect(), secrets: None })
+        let anchors = ["^", "$", r"\b", r"\B", r"\A", r"\z", r"\<", r"\>"];
+        let has_anchors = options.regex && anchors.iter().any(|anchor| query.contains(anchor));
+        Ok(Self { name, content, extensions: extensions.collect(), secrets: None, has_anchors })
     }
 
     /// The same for somebody who must not learn the secrets of files but those that the session sends as they are: else a
@@ -210,16 +216,22 @@ impl<'a> Looker<'a> {
             looked.is_binary = true;
             return looked;
         }
+        let (blank, withheld) = match (self.query.secrets.as_deref(), plain_text(&self.content)) {
+            (None, _) => (None, None),
+            // A match lies between secrets or it does not: only lines that match at all need to be looked at.
+            (Some(secrets), Some(text)) if !self.query.has_anchors => (None, Some(Withheld::new(text, secrets))),
+            (Some(secrets), _) => (blank(&self.content, secrets), None),
+        };
+        let searched = blank.as_deref().map_or(self.content.as_slice(), str::as_bytes);
+        let content = Interruptible { rest: searched, cancel: self.cancel };
         let mut lines = Lines {
             matcher,
+            withheld,
             limit: self.limits.matches_per_file,
             found: Vec::new(),
             has_more: false,
             is_binary: false,
         };
-        let blank = self.query.secrets.as_deref().and_then(|secrets| blank(&self.content, secrets));
-        let searched = blank.as_deref().map_or(self.content.as_slice(), str::as_bytes);
-        let content = Interruptible { rest: searched, cancel: self.cancel };
         let searched = self.searcher.search_reader(matcher, content, &mut lines);
         looked.is_binary = lines.is_binary;
         looked.is_unreadable = searched.is_err();
@@ -261,6 +273,12 @@ fn text_of(content: &[u8]) -> Cow<'_, str> {
         [0xFE, 0xFF, units @ ..] => utf16(units, u16::from_be_bytes).into(),
         utf8 => String::from_utf8_lossy(utf8),
     }
+}
+
+/// A content that is searched byte by byte as it stands.
+fn plain_text(content: &[u8]) -> Option<&str> {
+    const MARKS: [&[u8]; 3] = [&[0xFF, 0xFE], &[0xFE, 0xFF], &[0xEF, 0xBB, 0xBF]];
+    std::str::from_utf8(content).ok().filter(|_| !MARKS.iter().any(|mark| content.starts_with(mark)))
 }
 
 /// A content without its secrets; `None` where it has none.
@@ -322,9 +340,40 @@ fn column_of(line: &[u8], byte: usize) -> u64 {
     String::from_utf8_lossy(before).chars().count() as u64 + 1
 }
 
+/// A text of which secrets match nothing. They are looked for when the first line matches: in most files none does.
+struct Withheld<'a> {
+    text: &'a str,
+    secrets: &'a Masker,
+    places: OnceCell<Vec<Range<usize>>>,
+}
+
+impl<'a> Withheld<'a> {
+    const fn new(text: &'a str, secrets: &'a Masker) -> Self {
+        Self { text, secrets, places: OnceCell::new() }
+    }
+
+    /// Where the first match beside secrets begins in a line that stands at `offset`, in bytes.
+    fn find(&self, matcher: &RegexMatcher, offset: u64, line: &[u8]) -> Option<usize> {
+        let offset = usize::try_from(offset).ok()?;
+        let places = self.places.get_or_init(|| self.secrets.withheld(self.text));
+        let mut begin = 0;
+        let inside = places.iter().filter(|place| place.end > offset && place.start < offset + line.len());
+        let secrets = inside.map(|place| place.start.saturating_sub(offset)..(place.end - offset).min(line.len()));
+        for secret in secrets.chain([line.len()..line.len()]) {
+            let between = line.get(begin..secret.start).unwrap_or_default();
+            if let Some(found) = matcher.find(between).ok().flatten() {
+                return Some(begin + found.start());
+            }
+            begin = secret.end.max(begin);
+        }
+        None
+    }
+}
+
 /// Collects matching lines.
 struct Lines<'a> {
     matcher: &'a RegexMatcher,
+    withheld: Option<Withheld<'a>>,
     limit: usize,
     found: Vec<LineMatch>,
     has_more: bool,
@@ -335,15 +384,21 @@ impl Sink for Lines<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, matched: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let bytes = matched.bytes();
+        let start = match &self.withheld {
+            None => self.matcher.find(bytes).ok().flatten().map_or(0, |found| found.start()),
+            Some(withheld) => match withheld.find(self.matcher, matched.absolute_byte_offset(), bytes) {
+                Some(start) => start,
+                None => return Ok(true),
+            },
+        };
         if self.found.len() >= self.limit {
             // Reading on only to learn whether the file is binary after all: its lines would be no result then.
             self.has_more = true;
             return Ok(true);
         }
-        let bytes = matched.bytes();
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let start = self.matcher.find(bytes).ok().flatten().map_or(0, |found| found.start());
         self.found.push(LineMatch {
             line: matched.line_number().unwrap_or(0),
             column: column_of(line, start),
@@ -452,6 +507,8 @@ mod tests {
             assert_eq!(all, [(2, 46, format!("key {key} here")), (3, 7, "last: here".to_owned())]);
             let told = look(&here.without_secrets(Masker::default()), content);
             assert_eq!(told, [(2, 7, format!("key {key} here")), (3, 7, "last: here".to_owned())]);
+            let told = look(&query("[a-z]ere").unwrap().without_secrets(Masker::default()), content);
+            assert!(told.len() == 2 && told[0].2.contains(key), "{told:?}");
             assert_eq!(look(&query("aB3dE6").unwrap(), content).len(), 1);
             assert_eq!(look(&query("aB3dE6").unwrap().without_secrets(Masker::default()), content), []);
         }

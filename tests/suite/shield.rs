@@ -267,11 +267,11 @@ fn what_a_search_finds_tells_a_remote_model_nothing_of_a_secret() {
     // The control: who may read it finds it letter by letter.
     assert_eq!(
         (counts(false, "Zq7Lm2XwT9kd"), counts(false, "Rq7Lm2XwT9")),
-        (vec![1, 1, 1, 1, 1, 1], vec![0, 0, 0, 0, 1, 1])
+        (vec![1, 1, 1, 1, 1, 1, 1, 1], vec![0, 0, 0, 0, 0, 0, 1, 1])
     );
     assert_eq!(
         (counts(true, "Zq7Lm2XwT9kd"), counts(true, "Rq7Lm2XwT9")),
-        (vec![0, 1, 0, 0, 1, 1], vec![0, 1, 0, 0, 1, 1])
+        (vec![0, 1, 0, 0, 0, 0, 1, 1], vec![0, 1, 0, 0, 0, 0, 1, 1])
     );
 }
 

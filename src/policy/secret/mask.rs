@@ -87,18 +87,24 @@ impl Masker {
         self.walk(place, None, value, &mut Within::default())
     }
 
+    /// Where in a text secrets stand that are not sent as they are, in bytes and in order.
+    pub fn withheld(&self, text: &str) -> Vec<Range<usize>> {
+        let is_released = |range: &Range<usize>| {
+            let value = text.get(range.clone()).unwrap_or_default();
+            self.secrets.get(&secret_id(value)).is_some_and(|known| known.is_released)
+        };
+        find_secrets(text).into_iter().map(|secret| secret.range).filter(|range| !is_released(range)).collect()
+    }
+
     /// A text in which one and the same letter stands for every secret, with as many lines as before: who searches it learns
     /// nothing of them, not even their length. What the person sends as it is stays.
     pub fn blank<'text>(&self, text: &'text str) -> Cow<'text, str> {
         let mut blank = String::new();
         let mut done = 0;
-        for Secret { range, .. } in find_secrets(text) {
-            let Some(value) = text.get(range.clone()) else { continue };
-            if self.secrets.get(&secret_id(value)).is_some_and(|known| known.is_released) {
-                continue;
-            }
+        for range in self.withheld(text) {
             blank.push_str(text.get(done..range.start).unwrap_or_default());
             blank.push(BLANK);
+            let value = text.get(range.clone()).unwrap_or_default();
             blank.extend(value.chars().filter(|letter| matches!(letter, '\r' | '\n')));
             done = range.end;
         }
