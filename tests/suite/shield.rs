@@ -248,8 +248,16 @@ fn a_short_password_is_masked_wherever_a_local_model_or_a_result_repeats_it() {
 #[test]
 fn what_a_search_finds_tells_a_remote_model_nothing_of_a_secret() {
     let counts = |is_remote: bool, password: &str| {
-        let queries =
-            ["DB_PASS=Z", "^DB_PASS=([^A-Za-z0-9]|Z)", "^DB_PASS=Z.*|^DB_PASS=k", "=.{12}$", "^DB_PASS=", "^DB_HOST=l"];
+        let queries = [
+            "DB_PASS=Z",
+            "^DB_PASS=([^A-Za-z0-9]|Z)",
+            "^DB_PASS=Z.*|^DB_PASS=k",
+            "=.{12}$",
+            "PASS=([^A-Za-z0-9]|Z)",
+            "PASS=Z.*|PASS=k",
+            "^DB_PASS=",
+            "^DB_HOST=l",
+        ];
         let server = OllamaServer::start();
         for query in queries {
             server.answer(call("search_files", &json!({"path": ".", "query": query, "regex": true})));
