@@ -359,7 +359,7 @@ impl<'a> Withheld<'a> {
         let mut begin = 0;
         let inside = places.iter().filter(|place| place.end > offset && place.start < offset + line.len());
         let secrets = inside.map(|place| place.start.saturating_sub(offset)..(place.end - offset).min(line.len()));
-        for secret in secrets.chain([line.len()..line.len()]) {
+        for secret in secrets.chain(std::iter::once(line.len()..line.len())) {
             let between = line.get(begin..secret.start).unwrap_or_default();
             if let Some(found) = matcher.find(between).ok().flatten() {
                 return Some(begin + found.start());
