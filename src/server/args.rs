@@ -1,6 +1,7 @@
 //! The command line of `nod-server`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -126,13 +127,13 @@ enum TokenTask {
 
 /// Runs the program.
 pub fn run() -> ExitCode {
-    run_with(|_caller| {})
+    run_with(std::env::args_os(), |_caller| {})
 }
 
-/// Runs the program with calls of its own beside those of its clients: when a server listens, `beside` is given the way to
-/// the devices, in the runtime that serves them.
-pub fn run_with(beside: impl FnOnce(Caller)) -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the program with these arguments, its own name first, and with calls of its own beside those of its clients: when a
+/// server listens, `beside` is given the way to the devices, in the runtime that serves them.
+pub fn run_with(arguments: impl IntoIterator<Item = OsString>, beside: impl FnOnce(Caller)) -> ExitCode {
+    let arguments = Arguments::parse_from(arguments);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

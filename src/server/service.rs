@@ -118,7 +118,10 @@ impl Calls {
             now,
         });
         let attempt_no = match begun.await? {
-            Begun::Dispatch { attempt_no } => attempt_no,
+            Begun::Dispatch { attempt_no } => {
+                step("begun");
+                attempt_no
+            }
             Begun::Ended(ended) => return outcome(ended),
             Begun::Conflict => {
                 return Err(error("IDEMPOTENCY_CONFLICT", "This call was made before with other arguments."));
@@ -150,6 +153,7 @@ impl Calls {
             // Whoever holds the device may have sent it all the same, and only not have said so in time.
             return call.lost(TakeBack::Yes).await;
         }
+        step("dispatched");
         let timeout = tokio::time::sleep(self.wait);
         let gone = self.gone_elsewhere(&device, &found);
         // News of a result may be lost on its way between processes; the ledger knows.
@@ -276,8 +280,10 @@ impl Calls {
             .await?;
         match recorded {
             Recorded::Written => {
+                step("recorded");
                 self.connections.resolve(&device.user, &tool_call_id, Some(&ended));
                 self.tell(News::Result { user: device.user.clone(), tool_call_id }).await;
+                step("told");
                 Ok(true)
             }
             Recorded::AlreadyFinal => Ok(true),
@@ -406,6 +412,11 @@ impl From<LedgerError> for CallError {
         tracing::error!(error = %fault, "the ledger");
         error("IO_ERROR", "The server could not record the call, so it was not sent.")
     }
+}
+
+/// One step of a call is done: for the log, and for whoever wants to know where it stands.
+pub(super) fn step(name: &'static str) {
+    tracing::debug!(target: "nod::link", step = name, "a call");
 }
 
 /// A new id; later ones sort after earlier ones.

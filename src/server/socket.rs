@@ -20,7 +20,7 @@ use crate::link::wire::{
 
 use super::connection::{Admitted, Connection, Device, OUTBOX_MESSAGES, Outlet};
 use super::name;
-use super::service::{Calls, unique};
+use super::service::{Calls, step, unique};
 
 /// How long a new connection may take to say who it is.
 const REGISTER_WAIT: Duration = Duration::from_secs(10);
@@ -210,7 +210,11 @@ impl Line {
                         told.map_err(|over| broken = Some(over)).ok()
                     };
                     match told {
-                        Ok(told) => self.send_all(told, more).await.and_then(|()| broken.map_or(Ok(()), Err)),
+                        Ok(told) => {
+                            let sent = self.send_all(told, more).await;
+                            step("acknowledged");
+                            sent.and_then(|()| broken.map_or(Ok(()), Err))
+                        }
                         Err(over) => Err(over),
                     }
                 }

@@ -42,7 +42,7 @@ const KIB_A_DEVICE: f64 = 30.0;
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("serve") => drop(nod::server::run_with(obey)),
+        Some("serve") => drop(nod::server::run_with(std::env::args_os(), obey)),
         Some("token") => drop(nod::server::run()),
         Some("echo") => runtime().block_on(echo()),
         _ => {

@@ -59,5 +59,7 @@ mod replica;
 mod run;
 #[cfg(target_os = "linux")]
 mod scenario;
+#[cfg(unix)]
+mod step;
 mod stranger;
 mod tls;

@@ -85,17 +85,31 @@ impl Operator {
 
     /// Starts a server at an address.
     pub(crate) fn serve_at(&self, address: &str, options: &[&str]) -> Server {
+        let words = ["serve", "--listen", address, "--database", &self.database, "--bus", &self.bus];
+        let mut program = self.program();
+        program.args(words).args(options);
+        self.start(program)
+    }
+
+    /// Starts a server that ends itself by `kill -9` at a step of a call.
+    #[cfg(unix)]
+    pub(crate) fn serve_killed_at(&self, step: &str) -> Server {
+        let words = ["nod-server", "serve", "--dev", "--listen", "127.0.0.1:0", "--database", &self.database];
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", super::step::KILLED, "--nocapture"]);
+        program.env(super::step::STEP, step).env(super::step::ARGUMENTS, words.join("\n"));
+        self.start(program)
+    }
+
+    fn start(&self, mut program: Command) -> Server {
         let log = self.folder.path().join(format!("{}.log", nod_id()));
-        let mut child = self
-            .program()
-            .args(["serve", "--listen", address, "--database", &self.database, "--bus", &self.bus])
-            .args(options)
+        let mut child = program
             .stdout(Stdio::piped())
             .stderr(std::fs::File::options().create(true).append(true).open(&log).unwrap())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let line = lines.find(|line| line.contains(" listens at ")).unwrap_or_default();
         let read = || std::fs::read_to_string(&log).unwrap();
         let url =
             line.split_whitespace().next_back().unwrap_or_else(|| panic!("it did not start: {}", read())).to_owned();
@@ -126,6 +140,13 @@ impl Server {
     /// A user's client of this server.
     pub(crate) fn client(&self, token: &str) -> Client {
         Client::new(&self.url, token)
+    }
+
+    /// Waits until it has ended, and says whether a `kill -9` was the reason.
+    #[cfg(unix)]
+    pub(crate) fn is_killed(mut self) -> bool {
+        use std::os::unix::process::ExitStatusExt as _;
+        self.child.wait().unwrap().signal() == Some(9)
     }
 
     /// Ends it as `kill -9` does, and waits until it is gone.
