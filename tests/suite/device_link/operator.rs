@@ -144,7 +144,7 @@ impl Server {
 
     /// Waits until it has ended, and says whether a `kill -9` was the reason.
     #[cfg(unix)]
-    pub(crate) fn is_killed(mut self) -> bool {
+    pub(crate) fn ended_by_kill(mut self) -> bool {
         use std::os::unix::process::ExitStatusExt as _;
         self.child.wait().unwrap().signal() == Some(9)
     }

@@ -102,7 +102,7 @@ async fn killed_at_any_step_a_call_runs_once_and_ends_as_it_did() {
         let _cut_off = server.client(&token).dev_call_cut_off(call.clone());
         let mut record = Record::default();
         record.play(&mut device).await;
-        assert!(server.is_killed(), "{step}");
+        assert!(server.ended_by_kill(), "{step}");
 
         let server = operator.serve(&["--dev"]);
         let client = server.client(&token);
