@@ -576,9 +576,10 @@ fn a_folder_or_a_repository_that_goes_as_a_whole_and_a_file_that_comes_again_sto
     // The last one is seen to be gone after all the others were looked for.
     let change = || {
         fs::remove_dir_all(place.path("lib")).unwrap();
-        let text = place.text(".mcp.json");
+        // It comes as a whole: one that is empty for a moment is another one.
+        fs::copy(place.path(".mcp.json"), place.path("spare")).unwrap();
         fs::remove_file(place.path(".mcp.json")).unwrap();
-        write(place.temp.path(), ".mcp.json", &text);
+        fs::rename(place.path("spare"), place.path(".mcp.json")).unwrap();
         fs::remove_file(place.path(".git/config")).unwrap();
     };
     let watched = watched(&mut guard, change, |stops| stops > 0 && place.path(".git/config").exists());
