@@ -92,7 +92,7 @@ struct Waiting {
     slot: Arc<Slot>,
 }
 
-/// What has happened since whoever waits was last told. A `watch` does as much, and takes as long as all the rest of a wait.
+/// What has happened since whoever waits was last told. A `watch` does as much and costs each call more.
 #[derive(Default)]
 struct Slot {
     latest: Mutex<Option<Woken>>,

@@ -13,12 +13,12 @@ use nod::port::{Answer, Command, Event, TurnOptions};
 use nod::store::Store;
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tracing::field::{Field, Visit};
 use tracing::{Event as LogEvent, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
 use crate::support::desk::{PATIENCE, blank_session};
+use crate::support::own_hand::{kill_itself, step_of};
 
 const PLACE: &str = "NOD_TEST_KILL_PLACE";
 const STEP: &str = "NOD_TEST_KILL_STEP";
@@ -55,31 +55,14 @@ struct Killer {
     place: PathBuf,
 }
 
-struct Name(String);
-
-impl Visit for Name {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "step" {
-            value.clone_into(&mut self.0);
-        }
-    }
-
-    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
-}
-
 impl<S: Subscriber> Layer<S> for Killer {
     fn on_event(&self, event: &LogEvent<'_>, _: Context<'_, S>) {
         if event.metadata().target() != "nod::gate" {
             return;
         }
         if self.seen.fetch_add(1, Ordering::SeqCst) + 1 == self.at {
-            let mut name = Name(String::new());
-            event.record(&mut name);
-            std::fs::write(self.place.join("killed-at"), name.0).unwrap();
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
-            loop {
-                std::thread::park();
-            }
+            std::fs::write(self.place.join("killed-at"), step_of(event)).unwrap();
+            kill_itself();
         }
     }
 }

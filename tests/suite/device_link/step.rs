@@ -2,13 +2,13 @@
 //! the device runs the call once, whatever comes again.
 
 use serde_json::{Value, json};
-use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
 use super::device::Device;
 use super::operator::Operator;
+use crate::support::own_hand::{kill_itself, step_of};
 
 /// The test below that is the server, the step at which it ends, and its arguments, one a line.
 pub(crate) const KILLED: &str = "device_link::step::in_the_server_that_is_killed";
@@ -23,27 +23,10 @@ struct Killer {
     step: String,
 }
 
-struct Name(String);
-
-impl Visit for Name {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "step" {
-            value.clone_into(&mut self.0);
-        }
-    }
-
-    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
-}
-
 impl<S: Subscriber> Layer<S> for Killer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut name = Name(String::new());
-        event.record(&mut name);
-        if event.metadata().target() == "nod::link" && name.0 == self.step {
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
-            loop {
-                std::thread::park();
-            }
+        if event.metadata().target() == "nod::link" && step_of(event) == self.step {
+            kill_itself();
         }
     }
 }

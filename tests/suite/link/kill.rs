@@ -17,6 +17,7 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
 use super::{Desktop, READ, code, laid_out};
 use crate::support::link_server::{LinkServer, TOKEN};
+use crate::support::own_hand::kill_itself;
 
 pub(crate) const PLACE: &str = "NOD_TEST_LINK_PLACE";
 pub(crate) const STEP: &str = "NOD_TEST_LINK_STEP";
@@ -38,10 +39,7 @@ impl<S: Subscriber> Layer<S> for Killer {
         }
         if self.seen.fetch_add(1, Ordering::SeqCst) + 1 == self.at {
             std::fs::write(self.place.join("killed"), "").unwrap();
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
-            loop {
-                std::thread::park();
-            }
+            kill_itself();
         }
     }
 }

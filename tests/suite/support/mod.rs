@@ -5,6 +5,8 @@ pub(crate) mod desk;
 pub(crate) mod exchange;
 pub(crate) mod link_server;
 pub(crate) mod ollama;
+#[cfg(unix)]
+pub(crate) mod own_hand;
 pub(crate) mod own_process;
 pub(crate) mod probe;
 #[cfg(all(target_os = "linux", feature = "gui"))]
