@@ -156,6 +156,9 @@ pub struct Grounds {
     pub plan_hash: String,
     /// How far the kernel confines the command; `None` for everything else.
     pub tier: Option<Tier>,
+    /// Whether a file that was imported tells of the call: what became of it is that file's word.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_imported: bool,
 }
 
 impl CallRecord {

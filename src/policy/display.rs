@@ -181,21 +181,28 @@ pub fn encode_host(address: &str) -> Option<String> {
     Some(format!("{scheme}://{authority}{rest}"))
 }
 
-/// The text with what would command a terminal or turn its direction replaced by escapes: for a model's prose, in which
-/// emoji, wide spaces and several scripts are at home. Line breaks and tabs stay.
+/// What would command a terminal, turn the direction of a text, or hide words in it: for a model's prose, in which emoji
+/// (with their joiners and selectors), wide spaces and several scripts are at home. Line breaks and tabs are left alone.
+pub fn find_controls(text: &str) -> Vec<Deception> {
+    let controls = text.char_indices().filter(|(_, c)| is_controlling(*c));
+    controls.map(|(start, c)| deception(start, c)).collect()
+}
+
+/// The text with every one of those replaced by its escape.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
-    let commands = |c: char| {
-        (c.is_control() && !matches!(c, '\n' | '\t'))
-            || matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.contains(commands) {
+    if !text.contains(is_controlling) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if commands(c) { escaped.push_str(&escape_char(c)) } else { escaped.push(c) }
+        if is_controlling(c) { escaped.push_str(&escape_char(c)) } else { escaped.push(c) }
     }
     Cow::Owned(escaped)
+}
+
+fn is_controlling(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{061C}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
 /// JSON that means the same and holds nothing that commands a terminal, turns its direction or is drawn as nothing: such
@@ -292,6 +299,21 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+
+    #[test]
+    fn prose_keeps_its_emoji_and_scripts_and_shows_what_turns_or_hides_it() {
+        for (text, escaped) in [
+            ("hi\u{202E}evil", "hi\\u{202E}evil"),
+            ("a\u{200B}b\u{2060}c\u{FEFF}", "a\\u{200B}b\\u{2060}c\\u{FEFF}"),
+            ("see \u{E0068}\u{E0069}", "see \\u{E0068}\\u{E0069}"),
+            (
+                "\u{1F469}\u{200D}\u{1F4BB} \u{2714}\u{FE0F} می\u{200C}خواهم\u{3000}中文\n\t",
+                "\u{1F469}\u{200D}\u{1F4BB} \u{2714}\u{FE0F} می\u{200C}خواهم\u{3000}中文\n\t",
+            ),
+        ] {
+            assert_eq!(escape_controls(text), escaped, "{text:?}");
+        }
+    }
 
     #[test]
     fn each_kind_of_hidden_character_is_drawn_as_an_escape() {

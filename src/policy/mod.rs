@@ -30,8 +30,8 @@ pub use blocked::{FolderConcern, blocked_path, folder_concern};
 pub use command::{CommandJudgement, Language, NamedFile, StartedFiles, judge_command, started_files};
 pub use decide::{Decision, decide};
 pub use display::{
-    Deception, Segment, encode_host, escape, escape_address, escape_controls, escape_json, escape_name, find_deceptive,
-    find_deceptive_name, segments, segments_name,
+    Deception, Segment, encode_host, escape, escape_address, escape_controls, escape_json, escape_name, find_controls,
+    find_deceptive, find_deceptive_name, segments, segments_name,
 };
 pub use facts::{CallFacts, Origin, PathPlace, Shown, TargetFacts, TargetKind};
 pub use git::{GitLead, GitSetting, HOOK_NAMES, git_lead, parse_git_config};

@@ -86,7 +86,11 @@ fn import(
     }
     let ids = if any_taken { Renaming::ToNew } else { Renaming::Keep };
     let session = Session { id: SessionId(new_id()), ..export.session };
-    write(transaction, seal, session, export.messages, export.calls, ids, now)
+    let mut calls = export.calls;
+    for record in &mut calls {
+        record.grounds.is_imported = true;
+    }
+    write(transaction, seal, session, export.messages, calls, ids, now)
 }
 
 fn fork(
@@ -262,6 +266,8 @@ mod tests {
         }
         for record in &mut again.calls {
             record.session = exported.session.id.clone();
+            assert!(record.grounds.is_imported, "the file is the only one that tells of it");
+            record.grounds.is_imported = false;
         }
         assert_eq!(again, exported);
         assert_eq!(second.search("另一", 9).await.unwrap().len(), 1, "what was imported is found");

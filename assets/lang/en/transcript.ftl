@@ -67,6 +67,7 @@ card-adjusted = arguments adjusted
 card-repaired = arguments repaired
 card-printed = call read from text
 card-by-server = as the server tells it
+card-by-import = as the imported file tells it
 masked-chip = { $count ->
     [one] 1 secret masked
    *[other] { $count } secrets masked

@@ -66,6 +66,7 @@ card-adjusted = 参数已调整
 card-repaired = 参数已修复
 card-printed = 从文本中识别的调用
 card-by-server = 据服务器所述
+card-by-import = 据导入的文件所述
 masked-chip = 已遮盖 { $count } 处机密
 masked-none = { $count } 处机密按原样发送
 masked-heading = 未发送给模型

@@ -135,7 +135,7 @@ fn note(row: &mut CallRecord, plan: &Plan) {
     row.args_hash.clone_from(&plan.facts.args_hash);
     row.target = Some(plan.target()).filter(|target| !target.is_empty());
     row.preview = plan.preview_to_keep();
-    row.grounds = Grounds { rule: None, plan_hash: plan.hash.clone(), tier: plan.tier };
+    row.grounds = Grounds { plan_hash: plan.hash.clone(), tier: plan.tier, ..Grounds::default() };
 }
 
 /// Whether the ground under a yes is still the same: the tool is on, the folders are those that were shown, and rules and

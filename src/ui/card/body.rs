@@ -135,6 +135,9 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
     if record.session.is_on_server() {
         body.facts.push(lang.text("card-by-server").to_owned());
     }
+    if record.grounds.is_imported {
+        body.facts.push(lang.text("card-by-import").to_owned());
+    }
     let is_final = record.call.name == "run_command" && record.status == CallStatus::Succeeded;
     let fact = match call.undo {
         Some(UndoState::Stale) => Some("undo-stale"),

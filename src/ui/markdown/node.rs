@@ -53,6 +53,8 @@ pub struct Style {
     pub code: bool,
     /// HTML as it was written, or a reference to a footnote.
     pub quiet: bool,
+    /// The escape of a character that would not be seen.
+    pub escape: bool,
     /// Index into `Text::links`.
     pub link: Option<usize>,
 }

@@ -11,6 +11,8 @@ use pulldown_cmark::{
     Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd,
 };
 
+use crate::policy::find_controls;
+
 use super::node::{Code, Column, Link, List, ListItem, Node, Style, Table, Text};
 
 /// Deepest nesting of quotes and lists that is taken apart.
@@ -484,13 +486,20 @@ impl Inline {
     }
 
     fn push(&mut self, text: &str) {
-        self.text.push(text, self.style);
+        self.push_as(text, |_| {});
     }
 
+    /// What would not be seen, or turn the direction of what stands around it, is seen.
     fn push_as(&mut self, text: &str, change: impl FnOnce(&mut Style)) {
         let mut style = self.style;
         change(&mut style);
-        self.text.push(text, style);
+        let mut start = 0;
+        for hidden in find_controls(text) {
+            self.text.push(text.get(start..hidden.range.start).unwrap_or_default(), style);
+            self.text.push(&hidden.escape, Style { escape: true, ..style });
+            start = hidden.range.end;
+        }
+        self.text.push(text.get(start..).unwrap_or_default(), style);
     }
 
     fn take(&mut self, event: Event<'_>, scope: &Scope<'_>) {

@@ -78,6 +78,10 @@ impl TextPiece {
             if style.link.and_then(|index| text.links.get(index)).is_some_and(Link::is_openable) {
                 format.color = theme.colors.accent;
             }
+            if style.escape {
+                format.color = theme.colors.warn;
+                format.background = theme.colors.warn_soft;
+            }
             let space = if style.code == was_code { 0.0 } else { CODE_PADDING };
             was_code = style.code;
             job.append(piece, space, format);

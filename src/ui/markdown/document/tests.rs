@@ -216,3 +216,13 @@ fn deep_nesting_is_cut_and_shown_as_source() {
     document.blocks()[0].node.plain_text(&mut shown);
     assert!(shown.contains("deep"), "{shown}");
 }
+
+#[test]
+fn what_turns_or_hides_words_stands_there_as_its_escape() {
+    let nodes = fresh_nodes("hi\u{202E}gpj **a\u{200B}b** \u{1F469}\u{200D}\u{1F4BB}");
+    let [Node::Paragraph(text)] = nodes.as_slice() else { panic!("one paragraph: {nodes:?}") };
+    assert_eq!(text.text, "hi\\u{202E}gpj a\\u{200B}b \u{1F469}\u{200D}\u{1F4BB}");
+    let escapes: Vec<&str> =
+        text.spans.iter().filter(|span| span.style.escape).map(|span| &text.text[span.range.clone()]).collect();
+    assert_eq!(escapes, ["\\u{202E}", "\\u{200B}"]);
+}

@@ -14,7 +14,7 @@ use crate::ui::theme::{Type, size, space};
 use crate::ui::widget::{Badge, Switch, Tone};
 
 use super::ConfirmView;
-use super::row::{self, Value, fact};
+use super::row::{self, RowKey, Value, fact};
 
 /// Characters of a model's and of a chat's name.
 const LONGEST_NAME: usize = 120;
@@ -77,7 +77,9 @@ pub(super) fn facts(ui: &mut Ui, scene: &Scene<'_>, confirm: &mut ConfirmView, r
 }
 
 /// The files that a command starts: what they hold now is a part of what is allowed.
-fn started(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<&'static str>, command: &CommandPreview) {
+fn started(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<RowKey>, command: &CommandPreview) {
+    /// Each has a row of its own; those beyond share the last one.
+    const MOST_ROWS: usize = 5;
     let lang = scene.lang;
     let below = |path: &str| path.strip_prefix(&command.cwd).and_then(|rest| rest.strip_prefix('/')).map(str::to_owned);
     let files = command.started.files.iter().map(|file| {
@@ -88,10 +90,13 @@ fn started(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<&'static str>, command
             None => lang.format("confirm-starts-unknown", &[path]),
         }
     });
-    let words = files.collect::<Vec<_>>().join(" · ");
-    if !words.is_empty() {
-        fact(ui, scene, open, "confirm-fact-starts", &Value::words(words, Type::Control, scene.theme.colors.text));
+    let mut lines: Vec<String> = files.collect();
+    if lines.len() > MOST_ROWS {
+        let rest = lines.split_off(MOST_ROWS - 1).join(" · ");
+        lines.push(rest);
     }
+    let value = |line| Value::words(line, Type::Control, scene.theme.colors.text);
+    row::rows(ui, scene, open, "confirm-fact-starts", &lines.into_iter().map(value).collect::<Vec<_>>());
 }
 
 /// Who asks, in one line: neither name can pass for more than a name.

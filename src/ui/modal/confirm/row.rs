@@ -145,13 +145,32 @@ pub(super) fn name(ui: &mut Ui, theme: &Theme, name: &str) {
     ui.painter().galley(rect.min + vec2(0.0, 1.0), galley, theme.colors.dim);
 }
 
-/// Draws a fact. `open` holds the keys of those that are shown whole.
-pub(super) fn fact(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<&'static str>, key: &'static str, value: &Value<'_>) {
+/// A row among the facts: the key of its fact and its place among that fact's rows.
+pub(super) type RowKey = (&'static str, usize);
+
+/// Draws a fact. `open` holds those rows that are shown whole.
+pub(super) fn fact(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<RowKey>, key: &'static str, value: &Value<'_>) {
+    row(ui, scene, open, (key, 0), value);
+}
+
+/// Draws a fact of several values, a row for each; the name stands before the first one.
+pub(super) fn rows(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<RowKey>, key: &'static str, values: &[Value<'_>]) {
+    for (place, value) in values.iter().enumerate() {
+        row(ui, scene, open, (key, place), value);
+    }
+}
+
+fn row(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<RowKey>, key: RowKey, value: &Value<'_>) {
     let theme = scene.theme;
-    let label = scene.lang.text(key);
+    let (fact, place) = key;
+    let label = scene.lang.text(fact);
     let row = ui.horizontal_top(|ui| {
         ui.spacing_mut().item_spacing.x = space::S;
-        name(ui, theme, label);
+        if place == 0 {
+            name(ui, theme, label);
+        } else {
+            ui.allocate_exact_size(vec2(LABEL_WIDTH, HEIGHT), egui::Sense::hover());
+        }
         let room = ui.available_width();
         let is_open = open.contains(&key);
         let button = 24.0 + space::S;

@@ -35,7 +35,7 @@ pub struct ConfirmView {
     /// Whether anything but the preview would deceive.
     pub(super) is_deceptive: bool,
     /// The facts that are shown whole, by their keys.
-    pub(super) open_facts: Vec<&'static str>,
+    pub(super) open_facts: Vec<super::row::RowKey>,
     /// What the question's body needs beside the previews, in points, as the last frame found.
     pub(super) rest_height: f32,
     /// The beginning of the preview comes into sight in the next frame.
