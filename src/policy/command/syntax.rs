@@ -80,6 +80,8 @@ pub(super) struct Document {
     pub(super) text: String,
     /// The commands inside it, if its tag is not quoted.
     pub(super) commands: Vec<List>,
+    /// As that of a word.
+    pub(super) may_evaluate: bool,
 }
 
 /// A word.
@@ -92,8 +94,9 @@ pub(super) struct Word {
     pub(super) commands: Vec<List>,
     /// What `${name:-…}` and its kin say instead of a value, each with where its [`UNKNOWN`] stands in `raw`, in bytes.
     pub(super) defaults: Vec<(usize, String)>,
-    /// Whether the shell may set a variable while it expands the word: `${x:=…}`, `$((x = 1))`.
-    pub(super) may_assign: bool,
+    /// Whether the shell may set a variable while it expands the word (`${x:=…}`, `$((x = 1))`), or take what one holds for an
+    /// expression: in some shells a value like `a[$(id)]` is a command there.
+    pub(super) may_evaluate: bool,
 }
 
 /// What `name=value` says.

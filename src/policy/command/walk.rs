@@ -248,7 +248,7 @@ impl Walk {
             }
             Compound::Parts { words, lists } => {
                 for word in words {
-                    if word.may_assign {
+                    if word.may_evaluate {
                         self.started.lose_way();
                     }
                     whole.merge(self.substitutions(&word.commands));
@@ -268,7 +268,7 @@ impl Walk {
 
     /// The fields of a word, and what the commands inside it are.
     fn word(&mut self, word: &Word) -> (Vec<String>, Stage) {
-        if word.may_assign {
+        if word.may_evaluate {
             self.started.lose_way();
         }
         let raw = from_here(&word.raw).map(|(raw, _)| raw).filter(|_| self.started.folder.is_some());
@@ -287,7 +287,7 @@ impl Walk {
 
     /// Remembers what an assignment sets, as far as the text shows it, and tells what is inside it.
     fn assign(&mut self, word: &Word) -> Stage {
-        if word.may_assign || word.assignment().is_some_and(|assignment| assignment.is_element) {
+        if word.may_evaluate || word.assignment().is_some_and(|assignment| assignment.is_element) {
             self.started.lose_way();
         }
         if let Some(assignment) = word.assignment() {
@@ -335,7 +335,12 @@ impl Walk {
                 (Some(script_of(&fields).into()), stage)
             }
             Redirect::HereDocument(document) => match document.get() {
-                Some(document) => (Some(document.text.as_str().into()), self.substitutions(&document.commands)),
+                Some(document) => {
+                    if document.may_evaluate {
+                        self.started.lose_way();
+                    }
+                    (Some(document.text.as_str().into()), self.substitutions(&document.commands))
+                }
                 None => (None, Stage::default()),
             },
         }

@@ -19,6 +19,8 @@ impl Reader {
             } else if self.peek() == Some('(') && is_array_head(&word.raw) {
                 self.deeper(|reader| reader.array(&mut word))?;
             } else if self.is_at_word_end() {
+                // `{fd}>file` sets a variable, `{a[…]}>file` an element.
+                word.may_evaluate |= word.raw.starts_with('{') && matches!(self.peek(), Some('<' | '>'));
                 return (!word.raw.is_empty()).then_some(word);
             } else {
                 self.piece(&mut word, Quoting::Unquoted)?;
@@ -99,7 +101,7 @@ impl Reader {
             self.deeper(|reader| reader.arithmetic(&mut inside))?;
             word.raw.push(UNKNOWN);
             word.commands.append(&mut inside.commands);
-            word.may_assign |= inside.may_assign;
+            word.may_evaluate |= inside.may_evaluate;
             return Some(());
         }
         if self.accept("(") {
@@ -156,7 +158,9 @@ impl Reader {
             match self.peek()? {
                 '(' => open += 1,
                 ')' if open == 0 => {
-                    word.may_assign |= ["=", "++", "--"].iter().any(|sign| word.raw.contains(sign));
+                    // Of a name the value is read, and as an expression once more.
+                    word.may_evaluate |=
+                        !word.raw.chars().all(|c| c.is_ascii_digit() || " +-*/%()<>!&|^~?:\t".contains(c));
                     return self.expect("))");
                 }
                 ')' => open -= 1,
@@ -184,7 +188,7 @@ impl Reader {
             self.piece(&mut inside, quoting)?;
         }
         word.commands.append(&mut inside.commands);
-        word.may_assign |= inside.may_assign || inside.raw.contains('=');
+        word.may_evaluate |= inside.may_evaluate || !is_only_looked_up(&inside.raw);
         let end = inside.raw.find(|c| !is_name_char(c)).unwrap_or(inside.raw.len());
         let (name, rest) = inside.raw.split_at_checked(end)?;
         if is_name(name) && (rest.is_empty() || matches!(name, "HOME" | "IFS")) {
@@ -233,9 +237,25 @@ impl Reader {
             }
             let mut element = self.word()?;
             word.commands.append(&mut element.commands);
-            word.may_assign |= element.may_assign;
+            // `[…]=value` names its place by an expression.
+            word.may_evaluate |= element.may_evaluate || element.raw.starts_with('[');
         }
     }
+}
+
+/// Whether what stands in `${…}` gives a variable's value, its length, a default or a part by a pattern, and does nothing
+/// else: no index, no offset, no name of a name, no `@P`.
+fn is_only_looked_up(inside: &str) -> bool {
+    let name = inside.strip_prefix('#').filter(|rest| !rest.is_empty()).unwrap_or(inside);
+    let is_special = name.starts_with(['#', '@', '*', '?', '-', '$', '!']);
+    let end = if is_special { 1 } else { name.find(|c| !is_name_char(c)).unwrap_or(name.len()) };
+    let rest = name.get(end..).unwrap_or_default();
+    let after_colon = rest.strip_prefix(':');
+    let is_default = after_colon.unwrap_or(rest).starts_with(['-', '+', '?']);
+    let is_pattern = after_colon.is_none() && rest.starts_with(['#', '%', '/', '^', ',']);
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let is_cut = after_colon.is_some_and(|cut| cut.split(':').all(is_number));
+    end > 0 && !inside.contains('=') && (rest.is_empty() || is_default || is_pattern || is_cut)
 }
 
 /// Whether a word so far is `name=` or `name+=`.

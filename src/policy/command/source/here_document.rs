@@ -36,7 +36,8 @@ impl Reader {
             if pending.expands {
                 self.nested(text.clone(), |reader| reader.quoted(&mut inside, None))?;
             }
-            pending.place.set(Document { text, commands: inside.commands }).ok()?;
+            let Word { commands, may_evaluate, .. } = inside;
+            pending.place.set(Document { text, commands, may_evaluate }).ok()?;
         }
         Some(())
     }

@@ -114,6 +114,52 @@ fn the_files_that_a_line_starts_are_named_by_its_text() {
 }
 
 #[test]
+fn what_a_variable_holds_is_no_text_where_a_shell_may_take_it_for_an_expression() {
+    for line in [
+        "echo $(( $(cat count.txt) + 1 ))",
+        "echo \"$((x))\"",
+        "i=$((i + 1))",
+        "bash -c 'for x in $(cat names.txt); do echo \"hello ${x@P}\"; done'",
+        "for x in *; do echo $((x)); done",
+        "for f in b/*; do echo \"${f@P}\"; done",
+        "x=$(cat f); echo $((x))",
+        "echo ${PATH:$(cat f):1}",
+        "echo ${x:y}",
+        "echo ${x: -1}",
+        "echo ${b[x]}",
+        "echo ${#b[x]}",
+        "echo ${!x}",
+        "echo ${!x*}",
+        "sleep $(( $(cat f) ))",
+        "cat <<< $(( $(cat f) ))",
+        "cat <<E\n$(( $(cat f) ))\nE",
+        "cat <<E\n${x@P}\nE",
+        "y=([$(cat f)]=2)",
+        "a=(*); echo $((a))",
+        "echo $((PWD))",
+        "echo ${x:-${y@P}}",
+        "echo ${x/${y@P}/}",
+        "cat {a[$x]}<f",
+        "cat 5<f {fd}<g",
+        "case ${x@P} in a) ls ;; esac",
+        "cat < ${x@P}",
+        "x[$y]=1",
+        "echo ${x:=a}",
+    ] {
+        assert!(told(line).ends_with('…'), "{line:?}: {}", told(line));
+    }
+    for line in [
+        "echo $((1 + 2)) $(( (3 << 2) % 5 ))",
+        "echo ${x} ${#x} ${#} ${x:-a} ${x-a} ${x:+b} ${x%.txt} ${x##*/} ${x/a/b} ${x^^} ${x:1:2} ${@} ${1}",
+        "cat <<E\n${x} $y $(date)\nE",
+        "echo {a,b} >f",
+        "a=(b c); ls",
+    ] {
+        assert_eq!(told(line), "", "{line:?}");
+    }
+}
+
+#[test]
 fn what_the_text_does_not_name_leaves_a_line_open() {
     for line in [
         "$x",
