@@ -85,7 +85,7 @@ async fn explain(
     let usual = if preset.default_url.is_empty() { "https://llm.example.com/v1" } else { preset.default_url };
     let usual_address = || Sentence::new("advice-usual-address").with("url", usual);
     let (finding, advice) = match error.provider_code.as_deref() {
-        Some("address_refused") => (sentence(&error), vec![usual_address()]),
+        Some("address_refused" | "key_in_address") => (sentence(&error), vec![usual_address()]),
         Some("connection_refused") if is_here && preset.kind == ProviderKind::Ollama => {
             (with_url("connection-refused"), vec![Sentence::new("advice-start-ollama")])
         }

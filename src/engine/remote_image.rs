@@ -55,7 +55,7 @@ async fn fetch(settings: &Settings, url: &str) -> Result<String, ImageFault> {
 fn fault(error: HttpError) -> ImageFault {
     match error.problem {
         HttpProblem::Locked => ImageFault::Locked,
-        HttpProblem::Refused(_) => ImageFault::Refused,
+        HttpProblem::Refused(_) | HttpProblem::KeyInAddress => ImageFault::Refused,
         HttpProblem::TooLarge(_) => ImageFault::TooLarge,
         HttpProblem::Setup(_)
         | HttpProblem::NothingListens

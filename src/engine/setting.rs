@@ -4,10 +4,12 @@ use serde_json::Value;
 
 use crate::ir::{AuditAct, AuditEntry, AuditOrigin, is_guarded_setting};
 use crate::port::{Event, Settings, SettingsError};
+use crate::provider::{ProviderKind, address};
 use crate::tool::Limits;
 
 use super::fault::Fault;
 use super::folder;
+use super::setup::address_fault;
 use super::shared::Shared;
 
 /// The folders that a new session begins with.
@@ -28,6 +30,7 @@ async fn put(shared: &Shared, key: &str, value: Value) -> Result<(), Fault> {
     let mut settings = shared.settings();
     settings.set(key, value.clone())?;
     check(key, &settings)?;
+    refuse_key(key, &settings)?;
     shared.store.set_setting_audited(key, Some(&value), line(shared, key, Some(&value))).await?;
     apply(shared, settings).await;
     Ok(())
@@ -108,6 +111,16 @@ fn check(key: &str, settings: &Settings) -> Result<(), SettingsError> {
         return bad("a font size is from 6 to 48 points".to_owned());
     }
     Ok(())
+}
+
+/// An address is kept in clear, so it may hold no key.
+fn refuse_key(key: &str, settings: &Settings) -> Result<(), Fault> {
+    match address(ProviderKind::Ollama, &settings.models.ollama_url) {
+        Err(error) if key == "models.ollama_url" && error.provider_code.as_deref() == Some("key_in_address") => {
+            Err(address_fault(error, "ollama"))
+        }
+        Err(_) | Ok(_) => Ok(()),
+    }
 }
 
 async fn apply(shared: &Shared, settings: Settings) {

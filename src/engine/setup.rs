@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{KeyPlace, ProviderRecord};
+use crate::ir::{Error, KeyPlace, ProviderRecord};
 use crate::port::{Event, Settings};
 use crate::provider::{ProviderKind, address, preset};
 use crate::secret::SecretKey;
@@ -49,9 +49,7 @@ pub(super) async fn set_key(shared: &Arc<Shared>, id: &str, key: SecretKey) -> R
     let (mut record, preset) = look_up(id, &settings).map_err(unknown)?;
     check(&record)?;
     let url = base_url(&record, preset, &settings);
-    let origin = address(preset.kind, &url)
-        .map_err(|error| Fault::new("fault-provider-address", error.message).with("provider", id))?
-        .origin();
+    let origin = address(preset.kind, &url).map_err(|error| address_fault(error, id))?.origin();
     if record.key.origin().is_some_and(|other| other != origin)
         && let Err(problem) = shared.keys.forget(id, &record.key).await
     {
@@ -133,8 +131,17 @@ fn check(record: &ProviderRecord) -> Result<(), Fault> {
     }
     match address(kind, url) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Fault::new("fault-provider-address", error.message).with("provider", id)),
+        Err(error) => Err(address_fault(error, id)),
     }
+}
+
+/// Why an address is not taken.
+pub(super) fn address_fault(error: Error, provider: &str) -> Fault {
+    let text = match error.provider_code.as_deref() {
+        Some("key_in_address") => "fault-provider-key-in-address",
+        Some(_) | None => "fault-provider-address",
+    };
+    Fault::new(text, error.message).with("provider", provider)
 }
 
 #[cfg(test)]
@@ -162,8 +169,13 @@ mod tests {
         assert_eq!(problem("openai", "deepseek", ""), Some("fault-provider-taken"));
         assert_eq!(problem("ollama", "ollama", ""), Some("fault-provider-taken"));
         assert_eq!(problem("mine", "openai-compatible", ""), Some("fault-provider-no-address"));
-        for refused in ["http://169.254.169.254/", "file:///etc/passwd", "http://8.8.8.8", "https://u:p@x.example"] {
+        for refused in ["http://169.254.169.254/", "file:///etc/passwd", "http://8.8.8.8"] {
             assert_eq!(problem("mine", "openai-compatible", refused), Some("fault-provider-address"), "{refused}");
+        }
+        for keyed in ["https://u:p@x.example", "https://x.example/v1?api_key=Zq7Lm2", "127.0.0.1:8080?token=Zq7Lm2"] {
+            for preset in ["openai-compatible", "ollama", "anthropic"] {
+                assert_eq!(problem("mine", preset, keyed), Some("fault-provider-key-in-address"), "{preset} {keyed}");
+            }
         }
     }
 }

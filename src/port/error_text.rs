@@ -5,6 +5,7 @@ use crate::ir::{Error, ErrorCode};
 /// The text for each code that a provider or the engine gives more precisely than an [`ErrorCode`] does.
 const BY_PROVIDER_CODE: &[(&str, &str)] = &[
     ("address_refused", "error-address-refused"),
+    ("key_in_address", "error-key-in-address"),
     ("locked", "error-locked"),
     ("setup", "error-setup"),
     ("connection_refused", "error-connection-refused"),

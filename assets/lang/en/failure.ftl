@@ -58,6 +58,7 @@ error-timeout = This took longer than allowed and was stopped. What had come is 
 error-unknown = Something went wrong: { $detail }
 error-not-saved = This could not be saved, so the answer ended here. { $detail }
 error-address-refused = That address is not used. Check it in Settings › Models. { $detail }
+error-key-in-address = An address that holds a key or a password is not used: it is kept and shown as it is. Give the address without it, and enter the key in Settings › Models.
 error-locked = Nothing was sent: this chat may reach this machine only. Open its padlock, or choose a model on this machine.
 error-setup = No request could be made. { $detail }
 error-connection-refused = Nothing answers at the model’s address. Start the server (Ollama: `ollama serve`), or check the address in Settings › Models.

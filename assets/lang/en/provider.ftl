@@ -54,6 +54,7 @@ fault-provider-name = A provider’s name has 1 to 64 letters, digits, dots, das
 fault-provider-taken = This name stands for something else: { $provider }. Choose another one.
 fault-provider-unknown = There is no provider of this name: { $provider }
 fault-provider-address = This address cannot be used for { $provider }.
+fault-provider-key-in-address = The address for { $provider } holds a key or a password, so it was not kept: an address is stored and shown as it is. Give the address without it, and enter the key in its own field.
 fault-provider-no-address = { $provider } needs an address.
 fault-key-left = The keyring did not let the key of { $provider } go. Remove it there yourself.
 notice-key-kept = The key for { $provider } is in the keyring.

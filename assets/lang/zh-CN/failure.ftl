@@ -58,6 +58,7 @@ error-timeout = 用时超过上限，已停止。已收到的内容保留着。
 error-unknown = 出了问题：{ $detail }
 error-not-saved = 内容无法保存，回答到此为止。{ $detail }
 error-address-refused = 这个地址不会被使用。请在“设置 › 模型”中检查。{ $detail }
+error-key-in-address = 不使用带有密钥或密码的地址：地址会原样保存和显示。请去掉其中的密钥，并在“设置 › 模型”中单独输入密钥。
 error-locked = 没有发送任何内容：此对话仅限本机。请打开挂锁，或选择本机上的模型。
 error-setup = 无法发出请求。{ $detail }
 error-connection-refused = 模型的地址没有任何回应。请启动服务器（Ollama：`ollama serve`），或在“设置 › 模型”中检查地址。

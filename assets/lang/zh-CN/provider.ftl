@@ -54,6 +54,7 @@ fault-provider-name = 服务商名称为 1 到 64 个字母、数字、点、短
 fault-provider-taken = 这个名称另有所指：{ $provider }。请换一个。
 fault-provider-unknown = 没有这个名称的服务商：{ $provider }
 fault-provider-address = 这个地址不能用于 { $provider }。
+fault-provider-key-in-address = { $provider } 的地址带有密钥或密码，因此没有保存：地址会原样存储和显示。请去掉其中的密钥，并在密钥栏中单独输入。
 fault-provider-no-address = { $provider } 需要一个地址。
 fault-key-left = 钥匙串没有删除 { $provider } 的密钥。请自行在钥匙串中删除。
 notice-key-kept = { $provider } 的密钥已存入钥匙串。

@@ -9,7 +9,8 @@ use regex::Regex;
 
 use super::assignment::NAME;
 use super::option;
-use super::random::{entropy, is_code_name, is_letter_jumble, is_notation, is_ordinary, is_password, is_placeholder};
+use super::placeholder::is_placeholder;
+use super::random::{entropy, is_code_name, is_letter_jumble, is_notation, is_ordinary, is_password};
 use super::{Secret, SecretKind};
 
 /// What the text at such a place must be.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::random::is_placeholder;
+use super::placeholder::is_placeholder;
 use super::{Secret, SecretKind};
 
 static KIND: LazyLock<Option<Regex>> =

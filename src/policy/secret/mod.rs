@@ -21,6 +21,7 @@ mod mask;
 mod named;
 mod option;
 mod part;
+mod placeholder;
 mod random;
 mod reading;
 mod table;

@@ -1,38 +1,6 @@
 //! Whether a text looks made by chance rather than by a person for people.
 
-/// What stands where a secret would stand.
-const PLACEHOLDERS: &[&str] = &[
-    "example",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "your-",
-    "your_",
-    "yourapi",
-    "xxxx",
-    "****",
-    "....",
-    "dummy",
-    "redacted",
-    "masked",
-    "insert",
-    "todo",
-    "${",
-    "{{",
-    "<",
-    "%(",
-    "env.",
-    "environ",
-    "getenv",
-    "secrets.",
-];
-
-/// Whether the text is a stand-in: a variable, a hint, a run of one sign.
-pub(super) fn is_placeholder(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    lower.starts_with('$') || lower.starts_with('{') || PLACEHOLDERS.iter().any(|word| lower.contains(word))
-}
+use super::placeholder::is_placeholder;
 
 /// Whether the text could be a password or a key: long enough, of several kinds of signs, few of them repeated.
 pub(super) fn is_random(text: &str) -> bool {
@@ -56,7 +24,7 @@ pub(super) fn is_password(text: &str) -> bool {
     const SHORTEST: usize = 6;
     let has = |kind: fn(&u8) -> bool| text.as_bytes().iter().any(kind);
     let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    let is_short = (SHORTEST..12).contains(&text.len()) && is_mixed && entropy(text) >= 2.2;
+    let is_short = (SHORTEST..12).contains(&text.len()) && is_mixed && entropy(text) >= 2.1;
     let is_short = is_short && is_mostly_ascii(text) && !is_placeholder(text) && !is_path(text);
     (is_random(text) || is_short) && !is_measure(text)
 }

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::random::{entropy, is_code_name, is_ordinary, is_placeholder, is_random};
+use super::placeholder::is_placeholder;
+use super::random::{entropy, is_code_name, is_ordinary, is_random};
 use super::{Secret, SecretKind};
 
 /// The forms of keys, as their providers give them out. Letters and digits that follow are part of the key.
@@ -65,6 +66,9 @@ const CUT_KEYS: &str = r"(?x)(?-u:\b)(?:
 
 static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!(r"(?-u:\b)(?:{KEYS})")).ok());
 static PROVEN_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(PROVEN_KEYS).ok());
+/// Of letters and figures of base32: one in thirty has no figure.
+static AWS_KEY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?-u:\b)(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?-u:\b)").ok());
 static CUT_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(CUT_KEYS).ok());
 /// JSON web tokens: two or three parts, the first two of which are JSON in base64.
 static JWT: LazyLock<Option<Regex>> =
@@ -94,6 +98,7 @@ pub(super) fn find(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     let is_key = |hit: &str| (has_digit(hit) || is_jumbled(hit)) && entropy(hit) >= 3.0 && !is_placeholder(hit);
     whole(text, &KEY, SecretKind::ApiKey, &mut found, |hit, before| !is_glued(before) && is_key(hit));
+    whole(text, &AWS_KEY, SecretKind::ApiKey, &mut found, |hit, _| entropy(hit) >= 3.0 && !is_placeholder(hit));
     whole(text, &PROVEN_KEY, SecretKind::ApiKey, &mut found, |hit, _| is_key(hit));
     whole(text, &JWT, SecretKind::Token, &mut found, |_, _| true);
     whole(text, &CUT_KEY, SecretKind::ApiKey, &mut found, |hit, _| has_digit(hit) && !is_placeholder(hit));

@@ -33,7 +33,28 @@ pub fn base_address(typed: &str) -> Result<Address, HttpError> {
     if !make_connectable(&mut url) {
         return Err(refuse("it names no host".into()));
     }
+    refuse_key(&url)?;
     Address::new(url)
+}
+
+/// What a person typed is kept and shown as it is, so it may hold no key: neither among its parameters nor behind `#`.
+///
+/// # Errors
+/// When it seems to hold one.
+pub fn refuse_key(url: &Url) -> Result<(), HttpError> {
+    /// Shorter values are no keys: `?x=1`.
+    const KEY_BYTES_MIN: usize = 16;
+    const NAMES: [&str; 8] = ["key", "token", "secret", "auth", "pass", "pwd", "sig", "credential"];
+    let is_key = |name: &str, value: &str| {
+        let name = name.to_ascii_lowercase();
+        let is_named = NAMES.iter().any(|word| name.contains(word));
+        // Azure's version is long, and no secret.
+        !value.is_empty() && (is_named || (value.len() >= KEY_BYTES_MIN && name != "api-version"))
+    };
+    let mut parameters = url.query_pairs();
+    let is_held = parameters.any(|(name, value)| is_key(&name, &value) || name.len() >= 2 * KEY_BYTES_MIN)
+        || url.fragment().is_some_and(|behind| behind.len() >= KEY_BYTES_MIN);
+    if is_held { Err(HttpError { origin: origin_of(url), problem: HttpProblem::KeyInAddress }) } else { Ok(()) }
 }
 
 /// Turns `0.0.0.0` and `::`, where a server binds, into loopback, where one connects. False when that is not possible.
@@ -85,7 +106,7 @@ impl Address {
             _ => return Err(refuse("only http and https addresses can be used")),
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(refuse("an address with a user name or password in it cannot be used"));
+            return Err(HttpError { origin: origin_of(&url), problem: HttpProblem::KeyInAddress });
         }
         let nearness = match url.host() {
             None => return Err(refuse("it names no host")),
@@ -247,10 +268,33 @@ mod tests {
             "https://224.0.0.1",
             "ftp://127.0.0.1",
             "file:///etc/passwd",
-            "https://user:pass@example.com",
-            "https://user@example.com",
         ] {
             assert!(is_refused(refused), "{refused}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_a_key_in_it_is_refused_and_the_key_is_not_repeated() {
+        let typed = |typed: &str| base_address(typed).map(|address| address.url().to_string());
+        for keyed in [
+            "https://user:pass@example.com",
+            "https://user@example.com",
+            "https://example.com/v1?api_key=Zq7",
+            "example.com/v1?x=1&access_token=Zq7Lm2",
+            "127.0.0.1:8080/v1?KEY=Zq7Lm2XwT9kd",
+            "https://example.com/?sig=Zq7Lm2XwT9kd",
+            "https://example.com/v1?q=Zq7Lm2XwT9kdRb4Y",
+            "https://example.com/v1?Zq7Lm2XwT9kdRb4YZq7Lm2XwT9kdRb4Y",
+            "https://example.com/v1#Zq7Lm2XwT9kdRb4Y",
+        ] {
+            let error = typed(keyed).unwrap_err();
+            assert_eq!(error.problem, HttpProblem::KeyInAddress, "{keyed}");
+            assert!(!error.to_string().contains("Zq7") && !error.to_string().contains("user"), "{error}");
+        }
+        for plain in
+            ["https://example.com/v1?x=1", "https://example.com/?api-version=2025-01-01-preview", "https://a.b/v1#y"]
+        {
+            assert_eq!(typed(plain).as_deref(), Ok(plain));
         }
     }
 

@@ -18,7 +18,7 @@ use reqwest::redirect;
 use tokio::time::timeout;
 use url::Url;
 
-pub use address::{Address, Reach, base_address, cut_to_base, make_connectable};
+pub use address::{Address, Reach, base_address, cut_to_base, make_connectable, refuse_key};
 pub use network::Network;
 pub use problem::{HttpError, HttpProblem};
 pub use reply::{Reply, TimeLimits};

@@ -22,6 +22,8 @@ pub struct HttpError {
 pub enum HttpProblem {
     #[error("{0}")]
     Refused(String),
+    #[error("it holds a key or a password")]
+    KeyInAddress,
     #[error("the padlock of this chat is closed")]
     Locked,
     #[error("the HTTP client cannot be set up: {0}")]
@@ -56,6 +58,12 @@ impl From<HttpError> for Error {
     fn from(HttpError { origin, problem }: HttpError) -> Self {
         let (code, can_retry, provider_code, message) = match &problem {
             HttpProblem::Refused(_) => (ErrorCode::NetworkError, false, "address_refused", "That address is not used"),
+            HttpProblem::KeyInAddress => (
+                ErrorCode::NetworkError,
+                false,
+                "key_in_address",
+                "An address holds no key: it is kept and shown as it is. Give the address without it, and the key apart",
+            ),
             HttpProblem::Locked => (
                 ErrorCode::NetworkError,
                 false,

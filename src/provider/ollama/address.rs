@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::ir::Error;
-use crate::provider::http::{Address, HttpError, HttpProblem, cut_to_base, make_connectable};
+use crate::provider::http::{Address, HttpError, HttpProblem, cut_to_base, make_connectable, refuse_key};
 
 /// Where Ollama listens when nobody says otherwise.
 pub(super) const DEFAULT_URL: &str = "http://127.0.0.1:11434";
@@ -36,6 +36,7 @@ pub(super) fn parse(typed: &str) -> Result<Address, Error> {
     if !make_connectable(&mut url) {
         return Err(refuse("it names no host".into()));
     }
+    refuse_key(&url)?;
     cut_to_base(&mut url, &["/chat", "/api", "/v1"]);
     Ok(Address::new(url)?)
 }
@@ -97,6 +98,7 @@ mod tests {
             "host:99999",
             "a b",
             "https://u:p@x.org",
+            "http://127.0.0.1:11434/?api_key=Zq7Lm2",
         ] {
             assert!(base(typed).starts_with("NetworkError"), "{typed}: {}", base(typed));
         }

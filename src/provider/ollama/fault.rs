@@ -25,6 +25,7 @@ pub(super) fn unreachable(error: HttpError) -> Error {
             patience.as_secs()
         )),
         HttpProblem::Refused(_)
+        | HttpProblem::KeyInAddress
         | HttpProblem::Locked
         | HttpProblem::Setup(_)
         | HttpProblem::Connect(_)

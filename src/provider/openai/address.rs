@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use crate::ir::Error;
-use crate::provider::http::{Address, HttpError, HttpProblem, make_connectable};
+use crate::provider::http::{Address, HttpError, HttpProblem, make_connectable, refuse_key};
 
 /// Azure wants to know which of its versions is meant.
 const AZURE_VERSION: &str = "2024-10-21";
@@ -38,6 +38,7 @@ impl Place {
         if !url.has_host() || !make_connectable(&mut url) {
             return Err(refuse("it names no host"));
         }
+        refuse_key(&url)?;
         let version = url.query_pairs().find(|(name, _)| name == "api-version").map(|(_, value)| value.into_owned());
         url.set_query(None);
         url.set_fragment(None);
@@ -216,6 +217,7 @@ mod tests {
             "host:99999",
             "a b",
             "https://u:p@x.org",
+            "http://127.0.0.1:8080/v1?api_key=Zq7Lm2",
         ] {
             assert!(Place::parse(typed, "v1").is_err(), "{typed}");
         }

@@ -100,6 +100,7 @@ pub(super) fn unreachable(error: HttpError, subject: Subject<'_>) -> Error {
             patience.as_secs()
         )),
         HttpProblem::Refused(_)
+        | HttpProblem::KeyInAddress
         | HttpProblem::Setup(_)
         | HttpProblem::Connect(_)
         | HttpProblem::Untrusted(_)
