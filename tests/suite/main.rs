@@ -38,6 +38,8 @@ mod large_write;
 mod lead;
 mod link;
 #[cfg(target_os = "linux")]
+mod linked;
+#[cfg(target_os = "linux")]
 mod mapping;
 #[cfg(target_os = "linux")]
 mod moved;

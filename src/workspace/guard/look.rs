@@ -10,6 +10,7 @@ use std::io;
 
 use super::kept::{Kept, Object, Room, descend, object_of};
 use super::lead::Led;
+use super::linked::Linked;
 use super::name::{Around, Meaning, Names, PickedUp};
 use super::placeholder;
 use super::watch::Watcher;
@@ -42,6 +43,9 @@ pub(super) struct Found {
     pub(super) parts: HashSet<Vec<OsString>>,
     /// What changes nothing for git as it is, and would as something else: by path.
     pub(super) harmless: Vec<Vec<OsString>>,
+    /// Links outside git's folders and packages whose names say nothing, by path: after a command those that lead elsewhere
+    /// than what was there before.
+    pub(super) links: BTreeMap<Vec<OsString>, Linked>,
     /// Sensitive names, and whether each is a folder.
     pub(super) sensitive: Vec<(Vec<OsString>, bool)>,
     /// The folders that were looked at.
@@ -345,6 +349,9 @@ impl Walk<'_> {
                     let path = self.child(&name);
                     self.found.parts.insert(path);
                 }
+                if kind == Some(TargetKind::Link) && !around.is_git() && !around.is_of_packages() {
+                    self.note_link(folder, &name);
+                }
             }
             Meaning::Git => {}
             Meaning::Sensitive => {
@@ -371,6 +378,22 @@ impl Walk<'_> {
         if is_folder && !around.is_git_data(&name) {
             let below = around.child(&name, meaning);
             waiting.push((name, below));
+        }
+    }
+
+    fn note_link(&mut self, folder: &Folder, name: &OsStr) {
+        /// More than these are known only where a folder was.
+        const MOST_LINKS: usize = 100_000;
+        let path = self.child(name);
+        let is_worth_it = match self.look.before {
+            None => self.found.links.len() < MOST_LINKS,
+            Some(before) => before.had(&path),
+        };
+        let Some(linked) = is_worth_it.then(|| Linked::of(self.look.root, folder, &path, name)).flatten() else {
+            return;
+        };
+        if self.look.before.is_none_or(|before| before.is_led_elsewhere(&path, &linked)) {
+            self.found.links.insert(path, linked);
         }
     }
 

@@ -16,6 +16,7 @@ mod lead;
 mod lease;
 #[cfg_attr(not(target_os = "linux"), path = "life_portable.rs")]
 mod life;
+mod linked;
 mod look;
 mod moved;
 mod name;
@@ -383,7 +384,11 @@ impl GuardedRoot {
             if back.is_empty() {
                 break;
             }
+            let is_any_done = back.iter().any(|one| one.how != Revert::Left);
             reverted.extend(back);
+            if !is_any_done {
+                break;
+            }
             after = self.look_again(names);
         }
         (after, reverted)

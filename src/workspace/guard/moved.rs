@@ -59,9 +59,12 @@ impl Before<'_> {
     /// Gives what went to where it would mean something else its old name back, each time whole. What changed its name after
     /// the command's end is the person's doing. Gives what went back; then it has to be looked at again.
     pub(super) fn move_back(&self, after: &Found, ended_ns: Option<i128>) -> Vec<Reverted> {
+        let mut reverted = self.unlink(after, ended_ns);
+        if reverted.iter().any(|one| one.how != Revert::Left) {
+            return reverted;
+        }
         let mut touched: Vec<Vec<OsString>> = Vec::new();
         let mut strays: Vec<Move> = Vec::new();
-        let mut reverted = Vec::new();
         for one in self.moves(after) {
             let is_free =
                 |path: &[OsString]| !touched.iter().any(|known| known.starts_with(path) || path.starts_with(known));
@@ -73,11 +76,10 @@ impl Before<'_> {
             touched.extend([home, one.old, one.new.clone()]);
             // Whose place that was has it again.
             let owner = self.found.folder_at(&one.new).and_then(|owner| after.places.get(&owner));
-            if let Some(owner) = owner.filter(|owner| !touched.iter().any(|known| owner.starts_with(known)))
-                && rename_new(self.root, owner, &one.new).is_ok()
-            {
+            let is_free = !owner.is_some_and(|owner| touched.iter().any(|known| owner.starts_with(known)));
+            if is_free && self.give_place_back(&one.new, after) {
                 reverted.push(self.reverted(&one.new, Revert::Restored));
-                touched.push(owner.clone());
+                touched.extend(owner.cloned());
             }
         }
         for Move { old, new } in strays {
@@ -121,11 +123,7 @@ impl Before<'_> {
             return false;
         }
         // In the place of another folder it is new to whoever looks there.
-        let is_another = |path: &[OsString]| {
-            let before = self.found.folder_at(path);
-            before.is_some() && before != object_at(self.root, path)
-        };
-        if (1..=new_outermost.len()).filter_map(|length| new.get(..length)).any(is_another) {
+        if (1..=new_outermost.len()).filter_map(|length| new.get(..length)).any(|path| self.is_another(path)) {
             return false;
         }
         let is_folder_of = |now: &[OsString], old: &[OsString]| {
@@ -203,7 +201,7 @@ impl Before<'_> {
         Move { old: moved.to_vec(), new: moved_to.to_vec() }
     }
 
-    fn went_later(&self, path: &[OsString], ended_ns: i128) -> bool {
+    pub(super) fn went_later(&self, path: &[OsString], ended_ns: i128) -> bool {
         let stat = path.split_last().and_then(|(name, parents)| descend(self.root, parents)?.stat_of(name).ok());
         stat.is_some_and(|stat| stat.changed_ns > ended_ns)
     }
@@ -272,7 +270,7 @@ fn set_aside(parent: &Folder, name: &OsStr) -> Option<OsString> {
 }
 
 /// Moves something to where nothing is.
-fn rename_new(root: &Folder, from: &[OsString], to: &[OsString]) -> io::Result<()> {
+pub(super) fn rename_new(root: &Folder, from: &[OsString], to: &[OsString]) -> io::Result<()> {
     let (name, parents) = to.split_last().ok_or(io::ErrorKind::NotFound)?;
     move_to(root, from, &writable_parent(root, parents)?, name)
 }

@@ -152,6 +152,11 @@ impl Around {
         is(&Meaning::Protected(PickedUp::AtOnce)).or_else(|| is(&Meaning::Git)).or_else(|| meanings.first().copied())
     }
 
+    /// Whether packages lie in it, in which nobody works.
+    pub(super) fn is_of_packages(&self) -> bool {
+        self.is_of_packages
+    }
+
     /// Whether it is a folder of git or lies in one.
     pub(super) fn is_git(&self) -> bool {
         self.is_git

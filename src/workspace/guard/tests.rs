@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::*;
 
 mod lead;
+mod linked;
 mod moved;
 
 struct Place {

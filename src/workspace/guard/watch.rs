@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use super::gone::Gone;
 use super::hold::{Holds, Where};
 use super::kept::{Kept, Room, descend};
+use super::linked::{MOST_FOLDERS_BEHIND, Waiting};
 use super::look::{Found, Look, MOST_FOLDERS, Start, is_repository};
 use super::name::{Around, Meaning, Names, PickedUp};
 use super::{Guard, GuardedRoot, Revert, Reverted, TakeLease, Watched, placeholder};
@@ -48,6 +49,7 @@ pub(super) struct Watcher {
     places: HashMap<i32, Place>,
     unwatched: u64,
     holds: Holds,
+    links: Waiting,
 }
 
 /// Something that happened in a watched folder.
@@ -61,7 +63,8 @@ impl Watcher {
     /// `None` where the system has no room for one more.
     pub(super) fn new() -> Option<Self> {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-        Some(Self { inotify, places: HashMap::new(), unwatched: 0, holds: Holds::default() })
+        let (places, holds, links) = Default::default();
+        Some(Self { inotify, places, unwatched: 0, holds, links })
     }
 
     /// Watches a folder.
@@ -119,7 +122,8 @@ impl Watcher {
         let mut looks = 0_u32;
         loop {
             let mut waited = [PollFd::new(&self.inotify, PollFlags::IN), PollFd::from_borrowed_fd(end, PollFlags::IN)];
-            let pause = (!self.holds.is_empty() || !gone.is_empty()).then_some(&PAUSE);
+            let is_awaited = !self.holds.is_empty() || !gone.is_empty() || self.links.is_due();
+            let pause = is_awaited.then_some(&PAUSE);
             match poll(&mut waited, pause) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => break,
@@ -133,6 +137,7 @@ impl Watcher {
             for happened in &all {
                 round.judge(happened);
             }
+            round.look_at_links(!all.is_empty());
             if looks.is_multiple_of(LOOKS_PER_ROUND) || round.watcher.holds.is_urgent() {
                 round.look_at_what_is_not_held();
             }
@@ -216,7 +221,15 @@ impl Round<'_> {
                     self.look_for_repository(*watch);
                 }
             }
-            Meaning::Ordinary if is_new && makes_repositories && !around.is_git() => self.look_for_repository(*watch),
+            Meaning::Ordinary if is_new && !around.is_git() => {
+                let is_of_packages = around.is_of_packages();
+                if makes_repositories {
+                    self.look_for_repository(*watch);
+                }
+                if !is_of_packages {
+                    self.note_link(*watch, name);
+                }
+            }
             Meaning::Ordinary | Meaning::Git | Meaning::Protected(_) | Meaning::Sensitive => {}
         }
     }
@@ -318,6 +331,30 @@ impl Round<'_> {
         }
     }
 
+    /// It may be a link, and lead elsewhere than what was there.
+    fn note_link(&mut self, watch: i32, name: &OsStr) {
+        let Some((number, mut path)) = self.watcher.path_of(watch) else { return };
+        path.push(name.to_owned());
+        if self.root(number).is_some_and(|guarded| guarded.before.had(&path)) {
+            self.watcher.links.add(number, path);
+        }
+    }
+
+    fn look_at_links(&mut self, has_happened: bool) {
+        let began_ns = now_ns();
+        let (guard, mut room) = (self.guard, MOST_FOLDERS_BEHIND);
+        let mut links = self.watcher.links.take(has_happened, began_ns);
+        if links.is_empty() {
+            return;
+        }
+        links.retain(|(number, path)| {
+            let Some(guarded) = guard.roots.get(*number) else { return false };
+            let is_link = now_at(guarded, path).is_some_and(|(_, now)| now.stat.kind == TargetKind::Link);
+            is_link && !(guarded.before().misleads(path, &mut room) && self.move_back(guarded))
+        });
+        self.watcher.links.give_back(links, began_ns, now_ns());
+    }
+
     fn look_at_folder(&mut self, watch: i32, name: &OsStr, around: Around) {
         let Some((number, mut path, folder)) = self.open(watch) else { return };
         path.push(name.to_owned());
@@ -368,6 +405,9 @@ impl Round<'_> {
         for (path, now) in found.protected.iter().rev() {
             self.judge_one(number, path, now);
         }
+        for path in found.links.keys() {
+            self.watcher.links.add(number, path.clone());
+        }
         for path in &found.harmless {
             let now = self.guard.roots.get(number).and_then(|guarded| now_at(guarded, path));
             if let Some((_, now)) = now {
@@ -396,7 +436,8 @@ impl Round<'_> {
         if !is_picked_up || super::moved::thing_at(guarded.root.folder(), path) != Some(now.object()) {
             return;
         }
-        if (!is_in_its_folder || before.is_the_only_one(path, now)) && self.move_back(guarded) {
+        let is_in_place = now.stat.kind != TargetKind::Folder && guarded.before.has_folder(path);
+        if (!is_in_its_folder || is_in_place || before.is_the_only_one(path, now)) && self.move_back(guarded) {
             return;
         }
         if let Some(kept) = known.filter(|_| was.is_some() || self.is_its_place(guarded, path)) {

@@ -1,0 +1,196 @@
+//! Links in the place of what the person had.
+
+use super::*;
+
+/// What the person has, and what lies beside it.
+fn laid_out() -> Place {
+    let place = place();
+    for (path, text) in [
+        ("web/a.txt", "mine"),
+        ("a/web/a.txt", "mine"),
+        ("p/a.txt", "theirs"),
+        ("p/.vscode/tasks.json", "theirs"),
+        ("b/web/.mcp.json", "theirs"),
+        ("node_modules/x/.vscode/tasks.json", "theirs"),
+        ("fx/r/.git/HEAD", "ref"),
+        ("fx/r/.git/config", "theirs"),
+        ("fx/r/sub/a.txt", "theirs"),
+        ("bare/HEAD", "ref"),
+        ("bare/objects/x", "x"),
+        ("bare/refs/x", "x"),
+        ("plain/a.txt", "theirs"),
+        ("s/.vscode/settings.json", "{1}"),
+        ("s2/.vscode/settings.json", "{1}"),
+        ("s3/.vscode/settings.json", "{2}"),
+    ] {
+        write(place.temp.path(), path, text);
+    }
+    fs::create_dir(place.path("c")).unwrap();
+    for (to, link) in [("web", "link"), ("../p", "c/web"), ("nothing", "empty"), ("p", "known")] {
+        symlink(to, place.path(link)).unwrap();
+    }
+    place
+}
+
+impl Place {
+    fn exchange(&self, path: &str, to: &str) {
+        fs::rename(self.path(path), self.path(&format!("{path}0"))).unwrap();
+        symlink(to, self.path(path)).unwrap();
+    }
+
+    fn repoint(&self, link: &str, to: &str) {
+        fs::remove_file(self.path(link)).unwrap();
+        symlink(to, self.path(link)).unwrap();
+    }
+}
+
+#[test]
+fn what_is_obeyed_behind_a_link_is_new_where_a_folder_was() {
+    let ends = ["p", "fx", "fx/r", "fx/r/sub", "bare", "node_modules/x", "link2", "b", ".", "c/web", "known"];
+    let absolute = laid_out();
+    for end in ends.into_iter().chain([absolute.path("p").to_str().unwrap()]) {
+        let place = laid_out();
+        symlink("p", place.path("link2")).unwrap();
+        let reverted = place.after(|| place.exchange("web", end));
+        assert_eq!(reverted, [("web".to_owned(), Revert::Restored)], "{end}");
+        assert_eq!((place.text("web/a.txt"), place.path("web0").exists()), ("mine".into(), false), "{end}");
+    }
+    for (folder, end) in [("a", "b"), ("a", "c"), ("s", "s3"), ("s", "p")] {
+        let place = laid_out();
+        let reverted = place.after(|| place.exchange(folder, end));
+        assert_eq!(reverted, [(folder.to_owned(), Revert::Restored)], "{end}");
+        assert!(!place.path(folder).is_symlink() && !place.path(&format!("{folder}0")).exists(), "{end}");
+    }
+}
+
+#[test]
+fn a_link_that_led_elsewhere_leads_there_again() {
+    for (link, was, end) in [("link", "web", "p"), ("link", "web", "node_modules/x"), ("empty", "nothing", "fx")] {
+        let place = laid_out();
+        let guard = Guard::take(std::slice::from_ref(&place.root), Watching::No);
+        place.repoint(link, end);
+        let report = guard.revert(Watched::default());
+        let taken = Some(Taken::Link(end.into()));
+        assert_eq!(
+            report.reverted,
+            [Reverted { root: 0, path: link.into(), how: Revert::Restored, taken, left: None }]
+        );
+        assert_eq!(fs::read_link(place.path(link)).unwrap(), Path::new(was));
+    }
+    // What it leads to may come, and a folder may take its place.
+    let place = laid_out();
+    let reverted = place.after(|| fs::rename(place.path("p"), place.path("nothing")).unwrap());
+    assert_eq!(reverted, [("empty".to_owned(), Revert::Removed)]);
+    let place = laid_out();
+    let reverted = place.after(|| {
+        fs::remove_file(place.path("link")).unwrap();
+        fs::rename(place.path("p"), place.path("link")).unwrap();
+    });
+    let restored = |path: &str| (path.to_owned(), Revert::Restored);
+    assert_eq!(reverted, [restored("link"), restored("p")]);
+    assert_eq!(fs::read_link(place.path("link")).unwrap(), Path::new("web"));
+}
+
+#[test]
+fn what_is_the_same_or_was_nobodys_stays() {
+    let place = laid_out();
+    let reverted = place.after(|| {
+        // Nothing is obeyed there, or the same.
+        place.exchange("web", "plain");
+        place.exchange("s", "s2");
+        // The folder itself, under its own name and another.
+        place.exchange("p", "p0");
+        place.exchange("fx", "fx0");
+        place.repoint("known", "./p0");
+        place.repoint("empty", "nowhere");
+        // Nobody had these.
+        symlink("p", place.path("src/new")).unwrap();
+        symlink("fx/r", place.path("new")).unwrap();
+    });
+    assert_eq!(reverted, []);
+}
+
+#[test]
+fn a_folder_that_comes_with_such_a_link_stays_and_the_link_goes() {
+    let place = laid_out();
+    let reverted = place.after(|| {
+        write(place.temp.path(), "new/a.txt", "fine");
+        symlink("../p", place.path("new/web")).unwrap();
+        fs::rename(place.path("a"), place.path("a0")).unwrap();
+        fs::rename(place.path("new"), place.path("a")).unwrap();
+    });
+    assert_eq!(reverted, [("a/web".to_owned(), Revert::Removed)]);
+    assert_eq!((place.text("a/a.txt"), place.text("a0/web/a.txt")), ("fine".into(), "mine".into()));
+}
+
+#[test]
+fn an_end_in_another_allowed_folder_or_outside_counts_as_one_beside() {
+    for is_allowed in [true, false] {
+        let (place, other) = (laid_out(), laid_out());
+        let roots = [place.root.clone(), other.root.clone()];
+        let guard = Guard::take(roots.get(..1 + usize::from(is_allowed)).unwrap(), Watching::No);
+        place.exchange("web", other.path("p").to_str().unwrap());
+        place.exchange("a", other.path("plain").to_str().unwrap());
+        let report = guard.revert(Watched::default());
+        let told: Vec<_> = report.reverted.iter().map(|one| (one.root, one.path.as_str(), one.how)).collect();
+        assert_eq!(told, [(0, "a", Revert::Restored), (0, "web", Revert::Restored)], "{is_allowed}");
+    }
+    // Nothing of it lies in a repository there.
+    let (place, other) = (laid_out(), tempfile::tempdir().unwrap());
+    let reverted = place.after(|| place.exchange("web", other.path().to_str().unwrap()));
+    assert_eq!(reverted, []);
+}
+
+#[test]
+fn a_folder_on_the_way_to_what_is_obeyed_has_its_place_again() {
+    for is_link in [true, false] {
+        let place = laid_out();
+        write(place.temp.path(), ".git/config", "[core]\nhooksPath = tools/hooks\n");
+        write(place.temp.path(), "tools/hooks/x", "#!/bin/sh");
+        write(place.temp.path(), "ev/hooks/x", "evil");
+        let reverted = place.after(|| {
+            place.exchange("tools", "ev");
+            if !is_link {
+                fs::remove_file(place.path("tools")).unwrap();
+                fs::write(place.path("tools"), "").unwrap();
+            }
+        });
+        assert_eq!(reverted, [("tools".to_owned(), Revert::Restored)]);
+        assert_eq!(place.text("tools/hooks/x"), "#!/bin/sh");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn it_stops_the_command_also_where_the_end_comes_later() {
+    let steps: [&dyn Fn(&Place); 6] = [
+        &|place| place.exchange("web", "p"),
+        &|place| {
+            symlink("p", place.path("wp")).unwrap();
+            fs::rename(place.path("web"), place.path("web0")).unwrap();
+            fs::rename(place.path("wp"), place.path("web")).unwrap();
+        },
+        &|place| {
+            place.exchange("web", "later");
+            fs::rename(place.path("p"), place.path("later")).unwrap();
+        },
+        &|place| {
+            place.exchange("web", "node_modules/y");
+            write(place.temp.path(), "node_modules/y/.vscode/tasks.json", "theirs");
+        },
+        &|place| place.exchange("a", "b"),
+        &|place| place.repoint("link", "p"),
+    ];
+    for (number, step) in steps.into_iter().enumerate() {
+        let place = laid_out();
+        let mut guard = guard_of(&place);
+        let is_mended = || {
+            let is_mine = |path: &str| fs::read_to_string(place.path(path)).is_ok_and(|text| text == "mine");
+            is_mine("web/a.txt") && is_mine("a/web/a.txt") && is_mine("link/a.txt")
+        };
+        let watched = watched(&mut guard, || step(&place), |stops| stops > 0 && is_mended());
+        assert_eq!(watched.stopped_for.as_ref().map(|(_, how)| *how), Some(Revert::Restored), "{number}");
+        let report = guard.revert(watched);
+        assert!(is_mended() && report.reverted.len() == 1, "{number}: {report:?}");
+    }
+}
