@@ -17,7 +17,7 @@ use super::bus;
 use super::connection::{Admitted, Connection, Connections, Device, Outlet};
 use super::ledger::{self, SharedLedger};
 use super::metrics::Metrics;
-use super::service::{Calls, Context, Wanted, unique};
+use super::service::{Calls, Context, Series, Wanted, unique};
 use crate::ir::UnixMs;
 use crate::link::thread::CallStatus;
 use crate::link::wire::{CallError, CallRequest, CallResult, CloseCode, FromServer, OfferedTool, ResultStatus};
@@ -221,6 +221,7 @@ async fn server(ledger: &SharedLedger, clock: &Arc<AtomicI64>) -> Arc<Calls> {
         metrics: Arc::new(Metrics::default()),
         clock: Arc::new(move || UnixMs(own.fetch_add(1, Ordering::Relaxed))),
         replica,
+        dispatches: Series::default(),
         wait: Duration::from_mins(10),
     })
 }
@@ -234,6 +235,7 @@ fn brief(calls: &Calls) -> Arc<Calls> {
         metrics: Arc::clone(&calls.metrics),
         clock: Arc::clone(&calls.clock),
         replica: calls.replica.clone(),
+        dispatches: Series::default(),
         wait: Duration::ZERO,
     })
 }

@@ -28,7 +28,7 @@ use super::ledger;
 use super::listener::{TlsListener, acceptor};
 use super::metrics::Metrics;
 use super::running::Running;
-use super::service::{Calls, unique};
+use super::service::{Calls, Series, unique};
 use super::socket::Pace;
 use super::ticket::Tickets;
 
@@ -75,6 +75,7 @@ pub(super) async fn serve(options: &Serve, beside: impl FnOnce(Caller)) -> Resul
         metrics: Arc::new(Metrics::default()),
         clock: Arc::clone(&clock),
         replica,
+        dispatches: Series::default(),
         wait: options.wait(),
     });
     let provider = provider(options, Arc::clone(&clock)).await?;

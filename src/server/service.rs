@@ -4,6 +4,7 @@
 //! acknowledgement. No SQL and no WebSocket here.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -36,6 +37,8 @@ pub(super) struct Calls {
     pub(super) clock: Clock,
     /// This process.
     pub(super) replica: String,
+    /// The ids of its dispatches.
+    pub(super) dispatches: Series,
     /// How long a result is waited for.
     pub(super) wait: Duration,
 }
@@ -100,7 +103,7 @@ impl Calls {
         };
         let hash = arguments_hash(&wanted.arguments)
             .map_err(|_unwritable| error("INVALID_ARGUMENTS", "The arguments hold a number that JSON cannot carry."))?;
-        let execution_id = unique();
+        let execution_id = self.dispatches.next();
         let mut wait = self.connections.wait(&wanted.tool_call_id, &execution_id, &device, &found.rank);
         let now = (self.clock)();
         let begun = self.ledger.begin_attempt(NewAttempt {
@@ -417,6 +420,24 @@ impl From<LedgerError> for CallError {
 /// One step of a call is done: for the log, and for whoever wants to know where it stands.
 pub(super) fn step(name: &'static str) {
     tracing::debug!(target: "nod::link", step = name, "a call");
+}
+
+/// Ids that nobody else gives, each without a question to the system, which an id of its own for every call would cost.
+pub(super) struct Series {
+    name: String,
+    given: AtomicU64,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self { name: unique(), given: AtomicU64::new(0) }
+    }
+}
+
+impl Series {
+    fn next(&self) -> String {
+        format!("{}.{}", self.name, self.given.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// A new id; later ones sort after earlier ones.

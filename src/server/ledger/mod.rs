@@ -353,20 +353,34 @@ pub async fn open(address: &str) -> Result<SharedLedger, LedgerError> {
     Err(LedgerError::Address { address: scheme.to_owned() })
 }
 
-/// The steps to the tables as they are now, the same text for both databases. How many of them were taken is the format of
-/// a database.
-const SCHEMA: [&str; 4] = [
-    include_str!("schema/1.sql"),
-    include_str!("schema/2.sql"),
-    include_str!("schema/3.sql"),
-    include_str!("schema/4.sql"),
+/// One step to the tables as they are now.
+#[derive(Debug, PartialEq)]
+struct Step {
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+impl Step {
+    const fn both(text: &'static str) -> Self {
+        Self { sqlite: text, postgres: text }
+    }
+}
+
+/// The steps to the tables as they are now, the same text for both databases wherever it can be. How many of them were taken
+/// is the format of a database.
+const SCHEMA: [Step; 5] = [
+    Step::both(include_str!("schema/1.sql")),
+    Step::both(include_str!("schema/2.sql")),
+    Step::both(include_str!("schema/3.sql")),
+    Step::both(include_str!("schema/4.sql")),
+    Step { sqlite: include_str!("schema/5.sqlite.sql"), postgres: "" },
 ];
 
 /// The steps that a database of this format has before it.
 ///
 /// # Errors
 /// When it was written by a later version of this program.
-fn steps_from(format: i64) -> Result<&'static [&'static str], LedgerError> {
+fn steps_from(format: i64) -> Result<&'static [Step], LedgerError> {
     usize::try_from(format).ok().and_then(|taken| SCHEMA.get(taken..)).ok_or_else(newer)
 }
 
@@ -543,8 +557,8 @@ mod tests {
     fn a_database_of_an_earlier_version_gets_what_it_lacks_and_one_of_a_later_version_is_left_alone() {
         assert_eq!(steps_from(0).unwrap(), SCHEMA);
         assert_eq!(steps_from(1).unwrap(), &SCHEMA[1..]);
-        assert_eq!(steps_from(4).unwrap(), &[""; 0]);
-        assert!(steps_from(5).is_err());
+        assert_eq!(steps_from(5).unwrap(), &[]);
+        assert!(steps_from(6).is_err());
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl PostgresLedger {
         let found: Option<i64> =
             transaction.query_opt("SELECT format FROM nod_format", &[]).await?.map(|row| row.get(0));
         for step in steps_from(found.unwrap_or(0))? {
-            transaction.batch_execute(step).await?;
+            transaction.batch_execute(step.postgres).await?;
         }
         let format = i64::try_from(SCHEMA.len()).map_err(broken)?;
         if found.is_none() {

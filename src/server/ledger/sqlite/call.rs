@@ -1,8 +1,6 @@
 //! Calls and their dispatches.
 
-use std::sync::LazyLock;
-
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::ir::UnixMs;
 use crate::link::thread::{CallStatus, CallView, ExecutionView};
@@ -13,6 +11,9 @@ use super::super::{
     from_json, judge, thread_of_call, to_json,
 };
 use super::{at, at_if_any};
+
+/// The calls of a user's conversation: their ids are its own, a colon and more. A semicolon comes after the colon.
+pub(super) const OF_THREAD: &str = "owner = ?1 AND id > ?2 || ':' AND id < ?2 || ';' AND thread = ?2";
 
 fn ended(row: &Row<'_>) -> Result<Ended, LedgerError> {
     let output: Option<String> = row.get("output")?;
@@ -30,10 +31,10 @@ pub(super) fn call_view(connection: &Connection, row: &Row<'_>) -> Result<CallVi
     let Ended { status, output, error } = ended(row)?;
     let mut statement = connection.prepare_cached(
         "SELECT attempt_no, status, connection, started_at, ended_at FROM tool_execution \
-         WHERE owner = ?1 AND call = ?2 ORDER BY attempt_no",
+         WHERE call = ?1 ORDER BY attempt_no",
     )?;
     let executions = statement
-        .query_and_then([&row.get::<_, String>("owner")?, &tool_call_id], |row| {
+        .query_and_then([row.get::<_, i64>("number")?], |row| {
             Ok(ExecutionView {
                 attempt_no: row.get("attempt_no")?,
                 status: call_status(&row.get::<_, String>("status")?)?,
@@ -74,92 +75,87 @@ pub(super) fn attempt(connection: &Connection, new: &NewAttempt) -> Result<Begun
             new.now.0
         ])?
         > 0;
-    let begun = judge(new, if is_new { None } else { Some(known(connection, new)?) });
+    let (number, known) = if is_new {
+        (connection.last_insert_rowid(), None)
+    } else {
+        let (number, known) = known(connection, new)?;
+        (number, Some(known))
+    };
+    let begun = judge(new, known);
     let Begun::Dispatch { attempt_no } = begun else { return Ok(begun) };
     if !is_new {
         connection
-            .prepare_cached("UPDATE tool_call SET status = 'dispatched', updated_at = ?3 WHERE owner = ?1 AND id = ?2")?
-            .execute(params![new.user, new.tool_call_id, new.now.0])?;
+            .prepare_cached("UPDATE tool_call SET status = 'dispatched', updated_at = ?2 WHERE number = ?1")?
+            .execute([number, new.now.0])?;
     }
     connection
         .prepare_cached(
-            "INSERT INTO tool_execution (owner, call, attempt_no, id, status, connection, replica, started_at) \
-             VALUES (?1, ?2, ?3, ?4, 'dispatched', ?5, ?6, ?7)",
+            "INSERT INTO tool_execution (call, attempt_no, id, status, connection, replica, started_at) \
+             VALUES (?1, ?2, ?3, 'dispatched', ?4, ?5, ?6)",
         )?
-        .execute(params![
-            new.user,
-            new.tool_call_id,
-            attempt_no,
-            new.execution_id,
-            new.connection_id,
-            new.replica,
-            new.now.0
-        ])?;
+        .execute(params![number, attempt_no, new.execution_id, new.connection_id, new.replica, new.now.0])?;
     Ok(begun)
 }
 
-/// What is known of a call that is there.
-fn known(connection: &Connection, new: &NewAttempt) -> Result<Known, LedgerError> {
+/// The number of a call that is there, and what is known of it.
+fn known(connection: &Connection, new: &NewAttempt) -> Result<(i64, Known), LedgerError> {
     connection
         .prepare_cached(
-            "SELECT *, (SELECT count(*) FROM tool_execution WHERE owner = ?1 AND call = ?2) AS attempts \
+            "SELECT *, (SELECT count(*) FROM tool_execution WHERE call = number) AS attempts \
              FROM tool_call WHERE owner = ?1 AND id = ?2",
         )?
         .query_one([&new.user, &new.tool_call_id], |row| {
             Ok(ended(row).and_then(|ended| {
-                Ok(Known {
+                let known = Known {
                     arguments_hash: row.get("arguments_hash")?,
                     device_id: row.get("device")?,
                     ended,
                     attempts: row.get("attempts")?,
-                })
+                };
+                Ok((row.get("number")?, known))
             }))
         })?
 }
 
 pub(super) fn record(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
-    static WRITE: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "UPDATE tool_call SET status = ?5, output = ?6, error_code = ?7, error_message = ?8, updated_at = ?9 \
-             WHERE owner = ?1 AND id = ?2 AND device = ?3 AND status NOT IN {FINAL} AND EXISTS \
-             (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = ?1 AND sent.call = ?2 AND sent.id = ?4)"
-        )
-    });
-    let Ended { status, output, error } = &*result.ended;
-    let written = connection.prepare_cached(&WRITE)?.execute(params![
-        result.user,
-        result.tool_call_id,
-        result.device_id,
-        result.execution_id,
-        status.as_str(),
-        output.as_ref().map(to_json).transpose()?,
-        error.as_ref().map(|error| error.code.as_str()),
-        error.as_ref().map(|error| error.message.as_str()),
-        result.now.0
-    ])?;
-    if written == 0 {
-        return not_written(connection, result);
+    let sent = connection
+        .prepare_cached(
+            "SELECT tool_call.number, tool_call.status FROM tool_call \
+             JOIN tool_execution AS sent ON sent.call = tool_call.number \
+             WHERE tool_call.owner = ?1 AND tool_call.id = ?2 AND tool_call.device = ?3 AND sent.id = ?4",
+        )?
+        .query_row([&result.user, &result.tool_call_id, &result.device_id, &result.execution_id], |row| {
+            Ok((row.get(0)?, call_status(row.get_ref(1)?.as_str()?)))
+        })
+        .optional()?;
+    let Some((number, status)): Option<(i64, _)> = sent else { return never_sent(connection, result) };
+    if status?.is_final() {
+        return Ok(Recorded::AlreadyFinal);
     }
+    let Ended { status, output, error } = &*result.ended;
     connection
         .prepare_cached(
-            "UPDATE tool_execution SET status = ?4, ended_at = ?5 \
-             WHERE owner = ?1 AND call = ?2 AND (id = ?3 OR status = 'dispatched')",
+            "UPDATE tool_call SET status = ?2, output = ?3, error_code = ?4, error_message = ?5, updated_at = ?6 \
+             WHERE number = ?1",
         )?
-        .execute(params![result.user, result.tool_call_id, result.execution_id, status.as_str(), result.now.0])?;
+        .execute(params![
+            number,
+            status.as_str(),
+            output.as_ref().map(to_json).transpose()?,
+            error.as_ref().map(|error| error.code.as_str()),
+            error.as_ref().map(|error| error.message.as_str()),
+            result.now.0
+        ])?;
+    connection
+        .prepare_cached(
+            "UPDATE tool_execution SET status = ?3, ended_at = ?4 WHERE call = ?1 AND (id = ?2 OR status = 'dispatched')",
+        )?
+        .execute(params![number, result.execution_id, status.as_str(), result.now.0])?;
     Ok(Recorded::Written)
 }
 
-/// Why there was no call for a result to be written to.
-fn not_written(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
-    let is_there = connection
-        .prepare_cached(
-            "SELECT 1 FROM tool_call WHERE owner = ?1 AND id = ?2 AND device = ?3 AND EXISTS \
-             (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = ?1 AND sent.call = ?2 AND sent.id = ?4)",
-        )?
-        .exists([&result.user, &result.tool_call_id, &result.device_id, &result.execution_id])?;
-    if is_there {
-        return Ok(Recorded::AlreadyFinal);
-    }
+/// Why there is no call that a result is of.
+fn never_sent(connection: &Connection, result: &NewResult) -> Result<Recorded, LedgerError> {
     let is_deleted = connection
         .prepare_cached("SELECT 1 FROM deleted_thread WHERE owner = ?1 AND id = ?2")?
         .exists([result.user.as_str(), thread_of_call(&result.tool_call_id)])?;
@@ -177,7 +173,7 @@ pub(super) fn give_up(
     let was_out = connection
         .prepare_cached(
             "UPDATE tool_execution SET status = ?4, ended_at = ?5 \
-             WHERE owner = ?1 AND call = ?2 AND id = ?3 AND status = 'dispatched'",
+             WHERE call = (SELECT number FROM tool_call WHERE owner = ?1 AND id = ?2) AND id = ?3 AND status = 'dispatched'",
         )?
         .execute(params![user, call, execution, status.as_str(), now.0])?;
     if was_out == 0 {
@@ -187,7 +183,7 @@ pub(super) fn give_up(
         .prepare_cached(&format!(
             "UPDATE tool_call SET status = ?3, error_code = ?4, error_message = '', updated_at = ?5 \
              WHERE owner = ?1 AND id = ?2 AND status NOT IN {FINAL} AND NOT EXISTS \
-             (SELECT 1 FROM tool_execution WHERE owner = ?1 AND call = ?2 AND status = 'dispatched')"
+             (SELECT 1 FROM tool_execution AS sent WHERE sent.call = tool_call.number AND sent.status = 'dispatched')"
         ))?
         .execute(params![user, call, status.as_str(), code, now.0])?;
     Ok(if given_up > 0 { GivenUp::Call } else { GivenUp::DispatchOnly })
@@ -201,9 +197,9 @@ pub(super) fn bury(connection: &Connection, now: UnixMs) -> Result<u64, LedgerEr
         .prepare_cached(&format!(
             "UPDATE tool_call SET status = 'unknown', error_code = 'SERVER_RESTARTED', \
              error_message = 'The server ended before the result came.', updated_at = ?1 \
-             WHERE status IN ('created', 'dispatched') AND (owner, id) IN \
-             (SELECT owner, call FROM tool_execution WHERE status = 'dispatched' AND {DEAD}) AND NOT EXISTS \
-             (SELECT 1 FROM tool_execution AS sent WHERE sent.owner = tool_call.owner AND sent.call = tool_call.id \
+             WHERE status IN ('created', 'dispatched') AND number IN \
+             (SELECT call FROM tool_execution WHERE status = 'dispatched' AND {DEAD}) AND NOT EXISTS \
+             (SELECT 1 FROM tool_execution AS sent WHERE sent.call = tool_call.number \
              AND sent.status = 'dispatched' AND sent.replica IN (SELECT id FROM replica))"
         ))?
         .execute([now.0])?;
@@ -231,7 +227,10 @@ pub(super) fn beat(connection: &Connection, replica: &str, buried: u64) -> Resul
         .query_map([replica], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let dispatches = connection
-        .prepare_cached("SELECT owner, call, id FROM tool_execution WHERE replica = ?1 AND status = 'dispatched'")?
+        .prepare_cached(
+            "SELECT tool_call.owner, tool_call.id, sent.id FROM tool_execution AS sent \
+             JOIN tool_call ON tool_call.number = sent.call WHERE sent.replica = ?1 AND sent.status = 'dispatched'",
+        )?
         .query_map([replica], |row| {
             Ok(Dispatch { user: row.get(0)?, tool_call_id: row.get(1)?, execution_id: row.get(2)? })
         })?

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::ir::{Message, UnixMs};
@@ -22,7 +23,7 @@ use super::{
     Answer, Beat, Begun, Deletion, GivenUp, Ledger, LedgerError, NewAttempt, NewResult, NewTurn, Recorded, RunEnd,
     RunStart, SCHEMA, TokenRow, broken, from_json, kept_text, run_status, steps_from, to_json, with_new_ids,
 };
-use call::{attempt, beat, bury, call_view, give_up, record};
+use call::{OF_THREAD, attempt, beat, bury, call_view, give_up, record};
 use thread::{append, delete, is_answered, messages, prepare, thread_row, touch};
 
 /// Jobs that may wait in front of a thread.
@@ -45,6 +46,7 @@ const IN_MEMORY: &str = ":memory:";
 /// Does its work in the open transaction.
 type Job = Box<dyn FnOnce(&Connection) -> Done + Send>;
 
+/// Tells whoever waits what became of their job.
 type Report = Box<dyn FnOnce(Result<&(), &LedgerError>) + Send>;
 
 /// A job that is done, for better or worse.
@@ -62,7 +64,8 @@ pub(super) struct SqliteLedger {
 }
 
 impl SqliteLedger {
-    /// Opens the file, makes it if it is not there, and starts its threads.
+    /// Opens the file, makes it if it is not there, and starts its threads. What they have done is told in the runtime that
+    /// this is called in.
     pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
         let is_in_memory = path == Path::new(IN_MEMORY);
         if !is_in_memory {
@@ -160,8 +163,9 @@ fn start(
     pause: Duration,
 ) -> Result<mpsc::Sender<Job>, LedgerError> {
     let (jobs, waiting) = mpsc::channel(QUEUE_JOBS);
+    let runtime = Handle::try_current().map_err(broken)?;
     let thread = std::thread::Builder::new().name(name.into());
-    thread.spawn(move || work(&connection, begin, pause, waiting)).map_err(broken)?;
+    thread.spawn(move || work(&connection, begin, pause, waiting, &runtime)).map_err(broken)?;
     Ok(jobs)
 }
 
@@ -183,15 +187,17 @@ fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let format: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     for step in steps_from(format)? {
-        transaction.execute_batch(step)?;
+        transaction.execute_batch(step.sqlite)?;
     }
     transaction.pragma_update(None, "user_version", i64::try_from(SCHEMA.len()).map_err(broken)?)?;
     Ok(transaction.commit()?)
 }
 
-fn work(connection: &Connection, begin: &str, pause: Duration, mut waiting: mpsc::Receiver<Job>) {
+fn work(connection: &Connection, begin: &str, pause: Duration, mut waiting: mpsc::Receiver<Job>, runtime: &Handle) {
     let mut began = Instant::now();
     while let Some(first) = waiting.blocking_recv() {
+        // Who is about to ask comes first: else the first of many has a commit of its own where there is one processor.
+        std::thread::yield_now();
         std::thread::sleep(pause.saturating_sub(began.elapsed()));
         began = Instant::now();
         // All that wait are taken before the transaction begins: it shows them everything that was kept before they asked.
@@ -221,9 +227,12 @@ fn work(connection: &Connection, begin: &str, pause: Duration, mut waiting: mpsc
             // Nothing may be open any more.
             do_now(connection, "ROLLBACK").ok();
         }
-        for report in reports {
-            report(kept.as_ref());
-        }
+        // In the runtime, all at once: told from here, each would wake it by itself, and be interrupted by what it woke.
+        runtime.spawn(async move {
+            for report in reports {
+                report(kept.as_ref());
+            }
+        });
     }
 }
 
@@ -437,7 +446,7 @@ impl Ledger for SqliteLedger {
                 })?
                 .collect::<Result<_, _>>()?;
             let tool_calls = connection
-                .prepare_cached("SELECT * FROM tool_call WHERE owner = ?1 AND thread = ?2 ORDER BY created_at, id")?
+                .prepare_cached(&format!("SELECT * FROM tool_call WHERE {OF_THREAD} ORDER BY created_at, id"))?
                 .query_and_then([&user, &thread], |row| call_view(connection, row))?
                 .collect::<Result<_, _>>()?;
             let inherited = said.into_iter().map(|(_, message)| message).collect();

@@ -64,7 +64,7 @@ async fn a_ledger_of_an_earlier_version_keeps_what_is_in_it() {
     let path = folder.path().join("ledger.db");
     let old = Connection::open(&path).unwrap();
     for step in &SCHEMA[..2] {
-        old.execute_batch(step).unwrap();
+        old.execute_batch(step.sqlite).unwrap();
     }
     old.pragma_update(None, "user_version", 2).unwrap();
     let message = to_json(&Message::text(crate::ir::Role::User, "Hello", UnixMs(1))).unwrap();

@@ -7,6 +7,7 @@ use crate::link::thread::{Prepared, ThreadRow};
 
 use super::super::{Deletion, LedgerError, NewTurn, Place, from_json, title_of, to_json};
 use super::at;
+use super::call::OF_THREAD;
 
 pub(super) fn thread_row(row: &Row<'_>) -> rusqlite::Result<ThreadRow> {
     Ok(ThreadRow {
@@ -164,7 +165,7 @@ pub(super) fn delete(connection: &Connection, user: &str, thread: &str) -> Resul
         let is_there = is_there(connection, user, thread)?;
         return Ok(if is_there { Deletion::UnderWay } else { Deletion::NotFound });
     }
-    connection.prepare_cached("DELETE FROM tool_call WHERE owner = ?1 AND thread = ?2")?.execute([user, thread])?;
+    connection.prepare_cached(&format!("DELETE FROM tool_call WHERE {OF_THREAD}"))?.execute([user, thread])?;
     connection.prepare_cached("INSERT INTO deleted_thread (owner, id) VALUES (?1, ?2)")?.execute([user, thread])?;
     Ok(Deletion::Done)
 }
