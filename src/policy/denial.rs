@@ -7,8 +7,8 @@ use super::names::sensitive_failure;
 use super::protected::is_protected_below;
 use super::remote::deny_server;
 use super::{
-    CallFacts, CommandJudgement, NameVerdict, Origin, PathPlace, ProtectedWrite, TargetFacts, TargetKind, blocked_path,
-    folder_concern, judge_name,
+    CallFacts, CommandJudgement, NameVerdict, Origin, PathPlace, ProtectedWrite, Reach, TargetFacts, TargetKind,
+    blocked_path, folder_concern, judge_name,
 };
 
 /// The refusal that nobody can lift, if there is one.
@@ -105,6 +105,9 @@ fn deny_write(target: &TargetFacts) -> Option<Failure> {
 }
 
 fn deny_deletion(target: &TargetFacts, facts: &CallFacts) -> Option<Failure> {
+    if let Some(made) = target.reaches.iter().find(|reach| matches!(reach, Reach::MakesRepository { .. })) {
+        return Some(Failure::new(Code::ProtectedPathDenied, made.refusal()));
+    }
     let refuse = |message: &str| Some(Failure::new(Code::BlockedPathDenied, message));
     if let PathPlace::Inside { relative, resolved_relative, .. } = &target.place
         && (relative.is_empty() || resolved_relative.is_empty())

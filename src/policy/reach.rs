@@ -16,7 +16,7 @@ pub enum Reach {
         /// What makes it so.
         by: ReachedBy,
     },
-    /// With it, git would take the folder for a repository, which it was not.
+    /// With the change, git would take the folder for a repository, which it was not.
     MakesRepository {
         /// That folder.
         folder: PathBuf,
@@ -53,7 +53,7 @@ impl Reach {
         match self {
             Self::MakesRepository { folder } => format!(
                 "With this, git would take the folder for a repository and run what its configuration says, so tools \
-                 never write it: ask the person to make the repository with git, or use another name. Folder: {}",
+                 never do it: ask the person to make the repository with git, or use another name. Folder: {}",
                 folder.display()
             ),
             Self::Also { by: ReachedBy::Repository(folder), .. } => format!(

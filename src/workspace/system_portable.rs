@@ -133,6 +133,14 @@ pub(super) fn may_list(_dir: &Dir) -> bool {
     true
 }
 
+pub(super) fn may_pass(path: &Path) -> bool {
+    path.metadata().is_ok()
+}
+
+pub(super) fn path_from(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
 pub(super) fn hold(_dir: &Dir, _name: &Path, _hold: Hold) -> Result<File> {
     Err(ErrorKind::Unsupported.into())
 }

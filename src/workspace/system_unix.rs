@@ -220,6 +220,17 @@ pub(super) fn may_list(dir: &Dir) -> bool {
     rustix::fs::accessat(dir, ".", rustix::fs::Access::READ_OK, AtFlags::EACCESS).is_ok()
 }
 
+/// Whether this user may go through a folder, or execute a file, wherever links lead.
+pub(super) fn may_pass(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// A path as it is written in a file.
+pub(super) fn path_from(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
 /// Opens a file or folder and takes the hold on it, without waiting.
 pub(super) fn hold(dir: &Dir, name: &Path, hold: Hold) -> Result<File> {
     use rustix::fs::FlockOperation;

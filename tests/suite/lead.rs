@@ -31,7 +31,7 @@ fn has_git() -> bool {
 }
 
 /// A place of attack: a folder `ws` beside which git's program would leave its mark.
-struct Ground {
+pub(crate) struct Ground {
     place: tempfile::TempDir,
 }
 
@@ -44,21 +44,21 @@ struct Attack {
 }
 
 impl Ground {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let ground = Self { place: tempfile::Builder::new().prefix("nod-test-").tempdir().unwrap() };
         fs::create_dir(ground.folder()).unwrap();
         ground
     }
 
-    fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.place.path().canonicalize().unwrap().join("ws")
     }
 
-    fn mark(&self) -> PathBuf {
+    pub(crate) fn mark(&self) -> PathBuf {
         self.place.path().canonicalize().unwrap().join("mark")
     }
 
-    fn put(&self, path: &str, text: &str) {
+    pub(crate) fn put(&self, path: &str, text: &str) {
         let path = self.folder().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -69,7 +69,7 @@ impl Ground {
         fs::set_permissions(self.folder().join(path), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn link(&self, to: &str, path: &str) {
+    pub(crate) fn link(&self, to: &str, path: &str) {
         let path = self.folder().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         symlink(to, path).unwrap();
@@ -80,7 +80,7 @@ impl Ground {
     }
 
     /// A repository with one commit.
-    fn repository(&self) {
+    pub(crate) fn repository(&self) {
         self.put("a.txt", "a\n");
         for words in [
             &["init", "-q", "."][..],
@@ -93,7 +93,7 @@ impl Ground {
         }
     }
 
-    fn status(&self, path: &str) {
+    pub(crate) fn status(&self, path: &str) {
         git(&self.folder().join(path), &["status"]);
     }
 
@@ -102,7 +102,7 @@ impl Ground {
     }
 
     /// A configuration that makes git run something.
-    fn settings(&self, further: &str) -> String {
+    pub(crate) fn settings(&self, further: &str) -> String {
         let mark = self.mark();
         format!(
             "[core]\nrepositoryformatversion = 0\nbare = false\nfsmonitor = \"id > {}; false\"\n{further}",
@@ -280,7 +280,7 @@ const ATTACKS: &[Attack] = &[
     },
 ];
 
-fn no_git() -> bool {
+pub(crate) fn no_git() -> bool {
     let is_missing = !has_git();
     if is_missing {
         eprintln!("git is not installed: nothing can be shown by it");

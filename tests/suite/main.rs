@@ -43,6 +43,8 @@ mod linked;
 mod mapping;
 #[cfg(target_os = "linux")]
 mod moved;
+#[cfg(target_os = "linux")]
+mod nearly;
 mod network;
 mod openai;
 mod order;

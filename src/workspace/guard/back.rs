@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
 use super::kept::{Content, Kept, Object, Room, descend, object_of};
+use super::lead::Led;
 use super::look::{Found, OWNER_MAY_ALL, PARTS, Top, is_repository};
 use super::moved::thing_at;
 use super::name::PickedUp;
@@ -21,6 +22,8 @@ pub(super) struct Before<'before> {
     /// The number of the allowed folder.
     pub(super) number: usize,
     pub(super) found: &'before Found,
+    /// What in it something else leads to.
+    pub(super) led: &'before [Led],
     pub(super) fixed: &'before [Top],
 }
 
@@ -213,7 +216,7 @@ pub(super) fn writable_parent(root: &Folder, parents: &[OsString]) -> io::Result
     Ok(opened.unwrap_or(parent))
 }
 
-fn remove(root: &Folder, path: &[OsString], now: &Kept) -> io::Result<()> {
+pub(super) fn remove(root: &Folder, path: &[OsString], now: &Kept) -> io::Result<()> {
     let (name, parents) = path.split_last().ok_or(io::ErrorKind::NotFound)?;
     let parent = writable_parent(root, parents)?;
     match now.stat.kind {

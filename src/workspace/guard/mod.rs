@@ -20,6 +20,7 @@ mod linked;
 mod look;
 mod moved;
 mod name;
+mod nearly;
 mod placeholder;
 mod record;
 mod steps;
@@ -38,6 +39,7 @@ use kept::{Content, Kept, descend};
 use lead::Led;
 use look::{Found, Look, MOST_FOLDERS, Top};
 use name::Names;
+use nearly::{Nearly, nearly};
 use placeholder::Placeholder;
 use watch::Watcher;
 
@@ -60,6 +62,8 @@ struct GuardedRoot {
     before: Found,
     /// What in it something else led to, before the command.
     led: Vec<Led>,
+    /// What becomes a repository by what appears elsewhere.
+    nearly: Vec<Nearly>,
     /// What is mounted read-only.
     fixed: Vec<Top>,
     placeholders: Vec<Placeholder>,
@@ -190,6 +194,9 @@ impl Guard {
             }
             guard = Self::walk(roots, watching, most_folders, &leads);
         }
+        for guarded in &mut guard.roots {
+            guarded.nearly = nearly(&guarded.root, &guarded.before);
+        }
         guard
     }
 
@@ -204,8 +211,8 @@ impl Guard {
             let led = lead::below(leads, root.real_path());
             let (names, watcher) = (&mut names, watcher.as_mut());
             let before = Look { root, before: None, names, led: &led, watcher, number, most_folders }.whole();
-            let (root, fixed, placeholders) = (root.clone(), Vec::new(), Vec::new());
-            guarded.push(GuardedRoot { root, number, before, led, fixed, placeholders });
+            let (root, nearly, fixed, placeholders) = (root.clone(), Vec::new(), Vec::new(), Vec::new());
+            guarded.push(GuardedRoot { root, number, before, led, nearly, fixed, placeholders });
         }
         Self { roots: guarded, names, watcher, are_secrets_covered: false }
     }
@@ -336,35 +343,45 @@ impl Guard {
             let led = lead::below(&moved, guarded.root.real_path());
             let new: Vec<Led> = led.into_iter().filter(|led| !guarded.led.contains(led)).collect();
             if !new.is_empty() {
-                guarded.led.extend(new);
-                after = guarded.look_again(&mut names);
+                let all: Vec<Led> = guarded.led.iter().cloned().chain(new).collect();
+                after = guarded.look_again(&mut names, &all);
             }
             if let Some(ended_ns) = ended_ns {
                 // What somebody waited to write is theirs.
                 record::leave_what_came_later(guarded, &mut after, &back, (ended_ns, ended_ns));
             }
             report.unseen += after.unseen();
-            for reverted in back.into_iter().chain(guarded.before().put_back(&after, ended_ns)) {
-                // What is put back for the second time was taken away the first time.
-                match report.reverted.iter_mut().find(|known| known.is_of(&reverted)) {
-                    Some(known) if reverted.taken.is_some() && known.taken.is_none() => *known = reverted,
-                    Some(known) => known.how = reverted.how,
-                    None => report.reverted.push(reverted),
-                }
-            }
+            report.add(back.into_iter().chain(guarded.before().put_back(&after, ended_ns)));
+        }
+        // What they lack may have come in another allowed folder.
+        for guarded in &self.roots {
+            report.add(guarded.unmake_nearly());
         }
         report.reverted.sort_by(|one, two| (one.root, &one.path).cmp(&(two.root, &two.path)));
         report
     }
 }
 
+impl GuardReport {
+    fn add(&mut self, all: impl IntoIterator<Item = Reverted>) {
+        for reverted in all {
+            // What is put back for the second time was taken away the first time.
+            match self.reverted.iter_mut().find(|known| known.is_of(&reverted)) {
+                Some(known) if reverted.taken.is_some() && known.taken.is_none() => *known = reverted,
+                Some(known) => known.how = reverted.how,
+                None => self.reverted.push(reverted),
+            }
+        }
+    }
+}
+
 impl GuardedRoot {
     /// Looks through it after the command.
-    fn look_again(&self, names: &mut Names) -> Found {
+    fn look_again(&self, names: &mut Names, led: &[Led]) -> Found {
         let look = Look {
             root: &self.root,
             before: Some(&self.before),
-            led: &self.led,
+            led,
             names,
             watcher: None,
             number: self.number,
@@ -377,7 +394,7 @@ impl GuardedRoot {
     fn move_back(&self, names: &mut Names, ended_ns: Option<i128>) -> (Found, Vec<Reverted>) {
         /// What was moved from what was moved comes in its turn.
         const MOST_TURNS: usize = 8;
-        let mut after = self.look_again(names);
+        let mut after = self.look_again(names, &self.led);
         let mut reverted = Vec::new();
         for _ in 0..MOST_TURNS {
             let back = self.before().move_back(&after, ended_ns);
@@ -389,13 +406,19 @@ impl GuardedRoot {
             if !is_any_done {
                 break;
             }
-            after = self.look_again(names);
+            after = self.look_again(names, &self.led);
         }
         (after, reverted)
     }
 
     fn before(&self) -> Before<'_> {
-        Before { root: self.root.folder(), number: self.number, found: &self.before, fixed: &self.fixed }
+        let Self { root, number, before, led, fixed, .. } = self;
+        Before { root: root.folder(), number: *number, found: before, led, fixed }
+    }
+
+    /// What has become a repository by what came elsewhere is none again.
+    fn unmake_nearly(&self) -> Vec<Reverted> {
+        self.nearly.iter().flat_map(|one| self.before().unmake_nearly(&self.root, one)).collect()
     }
 
     /// Takes away what was put there for the command; gives what could not be.

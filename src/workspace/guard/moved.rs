@@ -9,6 +9,7 @@ use std::io;
 
 use super::back::{Before, object_at, parent_of, temporary_name, writable_parent};
 use super::kept::{Kept, Object, descend};
+use super::lead::Led;
 use super::look::Found;
 use super::{Revert, Reverted};
 use crate::workspace::Folder;
@@ -124,6 +125,13 @@ impl Before<'_> {
         }
         // In the place of another folder it is new to whoever looks there.
         if (1..=new_outermost.len()).filter_map(|length| new.get(..length)).any(|path| self.is_another(path)) {
+            return false;
+        }
+        // So it is where something else led to nothing.
+        let is_led_to = |led: &Led, path: &[OsString], outermost: &[OsString]| {
+            led.rest == path || (!led.rest.is_empty() && led.rest.starts_with(outermost))
+        };
+        if self.led.iter().any(|led| is_led_to(led, new, new_outermost) && !is_led_to(led, old, outermost)) {
             return false;
         }
         let is_folder_of = |now: &[OsString], old: &[OsString]| {

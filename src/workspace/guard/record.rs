@@ -18,6 +18,7 @@ use super::lead::Led;
 use super::life::{self, Birth};
 use super::look::{Found, Top};
 use super::name::{Names, PickedUp};
+use super::nearly::Nearly;
 use super::placeholder::{self, Left};
 use super::{Guard, GuardReport, GuardedRoot, Reverted};
 use crate::policy::TargetKind;
@@ -91,6 +92,9 @@ struct RecordedRoot {
     protected: Vec<Recorded>,
     #[serde(default)]
     led: Vec<Led>,
+    /// What becomes a repository by what appears elsewhere.
+    #[serde(default)]
+    nearly: Vec<Nearly>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -219,7 +223,9 @@ fn finish(record: Record, touched_ns: i128) -> FinishedLook {
             continue;
         };
         let placeholders = recorded.placeholders.clone();
-        let guarded = GuardedRoot::from_record(root, recorded, number);
+        let mut guarded = GuardedRoot::from_record(root, recorded, number);
+        // Before anything is put back, which would be later too.
+        guarded.nearly.retain(|nearly| !nearly.came_later(&guarded.root, ended_ns));
         let (mut after, back) = guarded.move_back(&mut names, Some(ended_ns));
         // They may have been moved since.
         for git in guarded.before.git_folders.iter().chain(&after.git_folders) {
@@ -233,6 +239,7 @@ fn finish(record: Record, touched_ns: i128) -> FinishedLook {
         look.report.unseen += after.unseen();
         look.report.reverted.extend(back);
         look.report.reverted.extend(guarded.before().put_back(&after, Some(ended_ns)));
+        look.report.add(guarded.unmake_nearly());
         look.roots.push(guarded.root.clone());
     }
     look
@@ -303,7 +310,7 @@ fn leave_what_went_later(guarded: &GuardedRoot, after: &mut Found, ended_ns: i12
 
 impl GuardedRoot {
     fn recorded(&self) -> RecordedRoot {
-        let Self { root, before, fixed, placeholders, led, .. } = self;
+        let Self { root, before, fixed, placeholders, led, nearly, .. } = self;
         let parents = before.protected.keys().filter_map(|path| super::parent(root.folder(), path)).collect();
         let protected = before
             .protected
@@ -335,6 +342,7 @@ impl GuardedRoot {
             places: before.places.iter().map(|(object, path)| (path.clone(), *object)).collect(),
             protected,
             led: led.clone(),
+            nearly: nearly.clone(),
         }
     }
 
@@ -349,8 +357,9 @@ impl GuardedRoot {
             ..Found::default()
         };
         let before = before.with_places(recorded.places.into_iter());
+        let (led, nearly) = (recorded.led, recorded.nearly);
         let fixed = recorded.fixed.into_iter().map(|(path, parent)| Top { path, parent }).collect();
-        Self { root, number, before, led: recorded.led, fixed, placeholders: Vec::new() }
+        Self { root, number, before, led, nearly, fixed, placeholders: Vec::new() }
     }
 }
 

@@ -13,6 +13,7 @@ use super::*;
 mod lead;
 mod linked;
 mod moved;
+mod nearly;
 
 struct Place {
     temp: TempDir,

@@ -138,6 +138,9 @@ impl Watcher {
                 round.judge(happened);
             }
             round.look_at_links(!all.is_empty());
+            if !all.is_empty() {
+                round.look_at_the_nearly(looks);
+            }
             if looks.is_multiple_of(LOOKS_PER_ROUND) || round.watcher.holds.is_urgent() {
                 round.look_at_what_is_not_held();
             }
@@ -378,6 +381,24 @@ impl Round<'_> {
         let look = self.look(guarded, number);
         let found = look.from(vec![start]);
         self.judge_all(number, &found);
+    }
+
+    /// Something appeared, wherever: it may be what made a repository of what was none.
+    fn look_at_the_nearly(&mut self, looks: u32) {
+        /// A flood of them must not keep the watch from the rest.
+        const MOST_AT_ONCE: usize = 256;
+        let guard = self.guard;
+        for guarded in &guard.roots {
+            let parts = guarded.nearly.len().div_ceil(MOST_AT_ONCE).max(1);
+            let first = (looks as usize % parts) * MOST_AT_ONCE;
+            let some = guarded.nearly.iter().skip(first).take(MOST_AT_ONCE);
+            for nearly in some.filter(|nearly| nearly.is_made(&guarded.root)) {
+                (self.stop)();
+                for reverted in guarded.before().unmake_nearly(&guarded.root, nearly) {
+                    self.trip(reverted);
+                }
+            }
+        }
     }
 
     /// More happened than the kernel keeps.

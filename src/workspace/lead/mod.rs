@@ -7,10 +7,12 @@
 
 mod reach;
 mod repository;
+mod taken;
 mod way;
 
 pub use reach::{Coming, Effect, Ways, reaches};
 pub(super) use repository::{Leads, is_repository};
+pub(super) use taken::{is_taken, lacking};
 
 use std::path::PathBuf;
 

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::repository::is_repository_if;
+use super::taken::{Then, is_taken, is_taken_then};
 use super::{Lead, Leads};
 use crate::policy::{Reach, RelPath};
 use crate::workspace::{Purpose, Root, Target};
@@ -94,10 +95,11 @@ impl Ways {
             self.leads.at(above);
         }
         let tops: Vec<&Path> = target.resolved().ancestors().skip(1).filter(|top| is_work_tree(top)).collect();
-        let mut found: Vec<Reach> = made_repositories(target.resolved(), root.real_path(), effect, coming)
-            .into_iter()
-            .map(|folder| Reach::MakesRepository { folder })
-            .collect();
+        let mut found: Vec<Reach> =
+            made_repositories(target.resolved(), root.real_path(), effect, coming, self.leads.nearly())
+                .into_iter()
+                .map(|folder| Reach::MakesRepository { folder })
+                .collect();
         found.extend(self.leads.all().iter().filter_map(|lead| way(lead, target, effect, &tops)));
         found.retain(|reach| reach.verdict().is_some());
         found.truncate(MOST);
@@ -105,27 +107,38 @@ impl Ways {
     }
 }
 
-/// The folders that git would take for a repository with the target, and does not yet.
-fn made_repositories(target: &Path, root: &Path, effect: Effect, coming: &Coming) -> Vec<PathBuf> {
+/// The folders that git would take for a repository with the target, and does not yet: those that it lies in or brings, and
+/// those that only lack what the target is to them.
+fn made_repositories(target: &Path, root: &Path, effect: Effect, coming: &Coming, nearly: &[PathBuf]) -> Vec<PathBuf> {
     let mut own = Coming::default();
-    own.add(target);
-    let is_there = |path: &Path| own.has(path) || coming.has(path) || std::fs::symlink_metadata(path).is_ok();
-    let is_made = |folder: &Path| {
-        let is_on_the_disk = |path: &Path| std::fs::symlink_metadata(path).is_ok();
-        is_repository_if(folder, is_there) && !is_repository_if(folder, is_on_the_disk)
+    let is_gone = effect == Effect::Gone;
+    if !is_gone {
+        own.add(target);
+    }
+    let is_on_the_disk = |path: &Path| std::fs::symlink_metadata(path).is_ok();
+    let is_coming = |path: &Path| own.has(path) || coming.has(path);
+    let is_going = |path: &Path| is_gone && folded(path) == folded(target);
+    let then = Then { is_coming: &is_coming, is_going: &is_going };
+    // What has all its parts is kept as a repository, whatever these are; git takes it for one when they are in order.
+    let looks_like_one = |folder: &Path| {
+        is_repository_if(folder, |path| is_coming(path) || is_on_the_disk(path))
+            && !is_repository_if(folder, is_on_the_disk)
     };
+    // Whatever it says, git looks at no other repository in its folder.
+    let is_git = target.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+    let is_uncovered = |folder: &Path| is_gone && is_git && target.parent() == Some(folder) && is_taken(folder);
+    let is_completed = |folder: &Path| is_taken_then(folder, &then) && !is_taken(folder);
+    let is_made = |folder: &Path| (!is_gone && looks_like_one(folder)) || is_completed(folder) || is_uncovered(folder);
     let above = target.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).map(Path::to_path_buf);
-    let mut folders: Vec<PathBuf> = match effect {
-        Effect::Gone => Vec::new(),
-        Effect::Made => above.collect(),
-        Effect::MadeWhole => {
-            let target = folded(target);
-            // Every repository has a head, and what lies in the tree is among what comes.
-            let heads = coming.paths.iter().map(Path::new).filter(|path| path.ends_with("head"));
-            let below = heads.filter_map(Path::parent).filter(|folder| folder.starts_with(&target));
-            above.chain(below.map(Path::to_path_buf)).collect()
-        }
-    };
+    let mut folders: Vec<PathBuf> = above.collect();
+    if effect == Effect::MadeWhole {
+        let target = folded(target);
+        // Every repository has a head, and what lies in the tree is among what comes.
+        let heads = coming.paths.iter().map(Path::new).filter(|path| path.ends_with("head"));
+        let below = heads.filter_map(Path::parent).filter(|folder| folder.starts_with(&target));
+        folders.extend(below.map(Path::to_path_buf));
+    }
+    folders.extend(nearly.iter().filter(|git| !folders.contains(git)).cloned().collect::<Vec<_>>());
     folders.retain(|folder| is_made(folder));
     folders.reverse();
     folders
@@ -235,7 +248,8 @@ mod tests {
         }
     }
 
-    const REPOSITORY: [(&str, &str); 3] = [("store/HEAD", "ref: x"), ("store/objects/x", ""), ("store/refs/x", "")];
+    const REPOSITORY: [(&str, &str); 3] =
+        [("store/HEAD", "ref: refs/heads/x"), ("store/objects/x", ""), ("store/refs/x", "")];
 
     #[test]
     fn a_repository_of_any_name_is_git() {
@@ -283,6 +297,65 @@ mod tests {
             let place = Place::with(&[(there, "")]);
             place.assert(&[(last, DENIED)]);
         }
+    }
+
+    #[test]
+    fn what_lies_at_the_end_of_a_link_or_a_pointer_completes_a_repository() {
+        let place = Place::with(&[("src/HEAD", "ref: refs/heads/x"), ("src/config", "[core]"), ("src/refs/x", "")]);
+        place.link("../l/objects", "src/objects");
+        place.link("n", "l");
+        place.write("deep/HEAD", "ref: refs/heads/x");
+        place.write("deep/commondir", "../real\n");
+        place.write("real/objects/x", "");
+        place.write("work/.git", "gitdir: ../gd\n");
+        place.write("gd/HEAD", "ref: refs/heads/x");
+        place.write("gd/refs/x", "");
+        place.link("../of-gd", "gd/objects");
+        let made = |folder: &str| vec![Reach::MakesRepository { folder: place.path(folder) }];
+        for (path, purpose, folder) in [
+            ("n/objects", Purpose::CreateFolder, "src"),
+            ("n/objects/readme.txt", Purpose::Write, "src"),
+            ("real/refs/a/b", Purpose::Write, "deep"),
+            ("of-gd/x", Purpose::CreateFolder, "gd"),
+        ] {
+            let found = place.reaches(path, purpose);
+            assert!(found.starts_with(&made(folder)), "{path}: {found:?}");
+        }
+        for path in ["n/other", "n/x/objects", "obj", "gd2/x", "readme.txt"] {
+            assert_eq!(place.reaches(path, Purpose::Write), [], "{path}");
+        }
+        // The folder that leads on is no part yet.
+        assert_eq!(place.reaches("n", Purpose::CreateFolder), []);
+    }
+
+    #[test]
+    fn a_part_that_is_put_in_order_completes_a_repository() {
+        let place = Place::with(&[("src/HEAD", "garbage"), ("src/objects/x", ""), ("src/refs/x", "")]);
+        place.write("b/HEAD", "ref: refs/heads/x");
+        place.write("b/commondir", "../nowhere");
+        place.write("b/objects/x", "");
+        place.write("b/refs/x", "");
+        place.write("c/HEAD", "ref: refs/heads/x");
+        place.link("../said", "c/commondir");
+        place.assert(&[("src/HEAD", DENIED), ("b/commondir", DENIED), ("said", DENIED), ("src/refs/y", ASKED)]);
+        place.write("d/.git", "gitdir: nowhere");
+        place.write("d/HEAD", "ref: refs/heads/x");
+        place.write("d/objects/x", "");
+        place.write("d/refs/x", "");
+        let uncovered = Reach::MakesRepository { folder: place.path("d") };
+        assert_eq!(place.reaches("d/.git", Purpose::Delete).first(), Some(&uncovered));
+        let made = Reach::MakesRepository { folder: place.path("b") };
+        assert_eq!(place.reaches("b/commondir", Purpose::Delete).first(), Some(&made));
+        assert!(!place.reaches("b/refs/x", Purpose::Delete).contains(&made));
+    }
+
+    #[test]
+    fn a_submodule_that_is_not_there_hinders_nothing() {
+        let place = Place::with(&[("lib/.git", "gitdir: ../.git/modules/lib\n"), (".git/HEAD", "ref: refs/heads/x")]);
+        place.write(".git/config", "[core]\n\tbare = false\n");
+        place.write(".git/objects/x", "");
+        place.write(".git/refs/x", "");
+        place.assert(&[("lib/src/main.rs", None), ("src/new/main.rs", None), ("modules/lib/x", None)]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::Lead;
+use super::taken::is_taken;
 use super::way::{self, expand, follow};
 use crate::policy::{
     GitLead, GitSetting, HOOK_NAMES, ReachedBy, TargetKind, git_lead, parse_git_config, places_that_count,
@@ -43,6 +44,8 @@ pub(in crate::workspace) struct Leads {
     /// What was read, by configuration and by the top of the work tree that it is read for.
     read: HashSet<(PathBuf, Option<PathBuf>)>,
     repositories: HashSet<(PathBuf, Option<PathBuf>)>,
+    /// Folders of git, or what looks like one or is named as one, that git does not take for a repository.
+    nearly: Vec<PathBuf>,
 }
 
 impl Leads {
@@ -54,6 +57,7 @@ impl Leads {
             files: HashMap::new(),
             read: HashSet::new(),
             repositories: HashSet::new(),
+            nearly: Vec::new(),
         }
     }
 
@@ -91,6 +95,11 @@ impl Leads {
 
     pub(in crate::workspace) fn all(&self) -> &[Lead] {
         &self.all
+    }
+
+    /// What git would take for a repository with something more, and does not as it is.
+    pub(super) fn nearly(&self) -> &[PathBuf] {
+        &self.nearly
     }
 
     /// What git finds when it is asked in this folder, and whether the folder itself is git's.
@@ -178,6 +187,9 @@ impl Leads {
         let is_new = self.repositories.insert((git.clone(), top.map(Path::to_path_buf)));
         if !is_new || self.repositories.len() > MOST_REPOSITORIES {
             return;
+        }
+        if !is_taken(&git) {
+            self.nearly.push(git.clone());
         }
         self.git_folder_of_any_name(&git);
         let common = way::read(&git.join("commondir"))

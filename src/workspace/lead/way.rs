@@ -71,12 +71,17 @@ pub(super) fn expand(text: &str, base: Option<&Path>, home: Option<&Path>) -> Op
 
 /// Reads a regular file, wherever links lead; nothing else is opened.
 pub(super) fn read(path: &Path) -> Option<String> {
+    read_bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The same as it is.
+pub(super) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
     let end = follow(path)?.end;
     let folder = Folder::open_ambient(end.parent()?).ok()?;
     let (file, _) = folder.open_file(end.file_name()?).ok()?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(bytes)
 }
 
 #[cfg(all(test, unix))]
