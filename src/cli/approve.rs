@@ -2,7 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "one reason carries a name, the others are sentences")]
 
 use crate::engine::Handle;
-use crate::ir::{Access, ChangeNote, CommandPreview, Decider, DiffTag, Preview, Tier};
+use crate::ir::{Access, ChangeNote, CommandPreview, Decider, DiffTag, Preview, Promise, Tier};
 use crate::lang::Arg;
 use crate::policy::{AskReason, find_deceptive, find_deceptive_name, one_line, one_line_name};
 use crate::port::{Answer, Command, ConfirmRequest};
@@ -341,7 +341,14 @@ fn show_command(command: &CommandPreview, console: &mut Console) {
     for file in &command.started.files {
         let path = ("path", named(&file.path));
         match file.sha256.as_deref().and_then(|sha256| sha256.get(..SHORT_DIGEST)) {
-            Some(hash) => fact("cli-ask-starts", &[path, ("hash", Arg::from(hash))], console),
+            Some(hash) => {
+                let key = match command.promise(file) {
+                    Promise::Held => "cli-ask-starts",
+                    Promise::UntilStart => "cli-ask-starts-until",
+                    Promise::None => "cli-ask-starts-changeable",
+                };
+                fact(key, &[path, ("hash", Arg::from(hash))], console);
+            }
             None => warn("cli-ask-starts-unknown", &[path], console),
         }
     }

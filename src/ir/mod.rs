@@ -48,7 +48,10 @@ pub use link::{
 pub use memory::{MemoryItem, MemorySource, MemoryType};
 pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{Cost, ModelInfo, Pricing, Support};
-pub use preview::{ChangeNote, CommandPreview, DiffLine, DiffTag, Preview, Started, StartedFile, TreeEntry, Unshown};
+pub use preview::{
+    ChangeNote, CommandPreview, DiffLine, DiffTag, Preview, Promise, StartMoment, Started, StartedFile, TreeEntry,
+    Unshown,
+};
 pub use provider::{KeyPlace, NoProxy, ProviderRecord, Proxy};
 pub use record::{
     AnswerMeta, AnswerPlace, CallRecord, CallStatus, Decider, Grounds, MessageRecord, MessageStatus, Verdict,

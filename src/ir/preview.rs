@@ -249,6 +249,13 @@ pub struct Started {
     pub is_complete: bool,
 }
 
+impl Started {
+    /// Whether all that it starts is known, and begins before anything else could change it.
+    pub fn is_certain(&self) -> bool {
+        self.is_complete && self.files.iter().all(|file| file.moment == StartMoment::First)
+    }
+}
+
 /// A file that a command starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -257,4 +264,43 @@ pub struct StartedFile {
     pub path: String,
     /// SHA-256 of its content, hex; `None` where that is not known: it is missing, no file, too large or cannot be read.
     pub sha256: Option<String>,
+    /// When the line starts it.
+    #[serde(default)]
+    pub moment: StartMoment,
+}
+
+/// When a line starts a file: before or after something else that it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartMoment {
+    /// Before anything else of it runs, by a path without links, and nothing of it is known to write.
+    First,
+    /// The same, and something of it writes files.
+    FirstBesideWriting,
+    /// Something else runs before, or it is not the line that names it, or its path leads over a link.
+    #[default]
+    Later,
+}
+
+/// Whether what a started file holds when the question is asked is what will run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// It is: those bytes stand in its place for the command.
+    Held,
+    /// Unless another program changes it before it starts.
+    UntilStart,
+    /// The line itself may change it before.
+    None,
+}
+
+impl CommandPreview {
+    /// What can be said of a file that it starts.
+    pub const fn promise(&self, file: &StartedFile) -> Promise {
+        match (self.tier, file.moment) {
+            (Tier::A, StartMoment::First | StartMoment::FirstBesideWriting) => Promise::Held,
+            (Tier::B | Tier::Seatbelt | Tier::Unconfined, StartMoment::First) => Promise::UntilStart,
+            (Tier::B | Tier::Seatbelt | Tier::Unconfined, StartMoment::FirstBesideWriting)
+            | (_, StartMoment::Later) => Promise::None,
+        }
+    }
 }

@@ -224,6 +224,11 @@ impl Bubblewrap {
         let (by_handle, by_path) = match place.treatment {
             Treatment::Writable | Treatment::Pinned => ("--bind-fd", "--bind"),
             Treatment::ReadOnly => ("--ro-bind-fd", "--ro-bind"),
+            Treatment::Copied { mode } => {
+                options.all(&["--perms", &format!("{mode:04o}"), "--ro-bind-data", &place.handle.to_string()]);
+                options.0.push(at.into());
+                return;
+            }
         };
         if self.binds_by_handle {
             options.all(&[by_handle, &place.handle.to_string()]);

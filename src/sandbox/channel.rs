@@ -64,6 +64,8 @@ pub(super) enum Report {
     Signalled(i32),
     /// It had more processes at once than a command may have.
     TooManyProcesses,
+    /// It ended so, and meanwhile another program exchanged a file in whose place a copy stood.
+    Exchanged(Box<Self>),
     /// Nothing ran: the confinement could not be set up.
     Unconfinable(String),
     Failed(String),

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::fs::{Mode, OFlags, fstat, open, stat};
 use rustix::process::{DumpableBehavior, Pid, fchdir, set_dumpable_behavior};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,8 @@ pub(super) struct InnerOrder {
     pub(super) network: Network,
     pub(super) cwd: Inside,
     pub(super) writable: Vec<Inside>,
+    /// Files in whose place a copy stands.
+    pub(super) copied: Vec<OsString>,
     pub(super) home: Option<OsString>,
     /// The descriptor on which it reports.
     pub(super) report: i32,
@@ -71,8 +73,12 @@ pub(super) fn main() -> ExitCode {
     let report = adopt_report_pipe(order.report);
     match start(&order) {
         Ok(shell) => {
-            drop(order);
-            send_report(&report, &wait_for(shell));
+            let copied = order.copied;
+            let ended = wait_for(shell);
+            // Whoever renames something over such a file from outside takes the copy away for good.
+            let is_kept = copied.iter().all(|path| stands_as_copy(Path::new(path)).unwrap_or(false));
+            let ended = if is_kept { ended } else { Report::Exchanged(Box::new(ended)) };
+            send_report(&report, &ended);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -118,7 +124,17 @@ fn start(order: &InnerOrder) -> io::Result<Pid> {
     let filters = Filters::build(order.network, Around::Namespaces)
         .map_err(|error| io::Error::other(format!("seccomp: {error}")))?;
     let limits = Limits::of_this_computer();
+    for path in &order.copied {
+        if !stands_as_copy(Path::new(path))? {
+            return Err(io::Error::other("another program exchanged a file that the command starts"));
+        }
+    }
     shell::start(&order.command, &order.environment, Walls::Kernel { ruleset: Box::new(ruleset), filters }, limits)
+}
+
+/// Whether a file is the copy that bubblewrap put in its place: they lie where bubblewrap made the root.
+fn stands_as_copy(path: &Path) -> io::Result<bool> {
+    Ok(stat(path)?.st_dev == stat("/")?.st_dev)
 }
 
 /// Reaps whatever ends, until the shell does.

@@ -53,7 +53,7 @@ mod unsupported;
 
 pub use capture::Captured;
 pub use environment::{INNER_TEMPORARY_FOLDER, PRIVATE_FOLDER, environment};
-pub use place::{Confine, Hidden, MOST_PLACES, Place, Treatment};
+pub use place::{Confine, Hidden, MOST_PLACES, Place, Treatment, content_in_memory};
 pub use spec::{CommandOutcome, CommandSpec, Ending, SandboxError, signal_name};
 
 #[cfg(unix)]

@@ -73,6 +73,12 @@ pub(super) fn start(received: &Received) -> io::Result<(Pid, ReportPipe)> {
             .filter(|(place, _)| place.treatment == Treatment::Writable)
             .map(|(place, handle)| Inside::of(place.path, handle.as_fd()))
             .collect::<io::Result<_>>()?,
+        copied: plan
+            .places
+            .iter()
+            .filter(|place| matches!(place.treatment, Treatment::Copied { .. }))
+            .map(|place| place.path.into())
+            .collect(),
         home: home.clone().map(OsString::from),
         report: writer.as_raw_fd(),
     };
@@ -107,7 +113,7 @@ fn nul_separated(words: &[OsString]) -> Vec<u8> {
 }
 
 /// A file that has no name, with this content, ready to be read.
-fn in_memory(content: &[u8]) -> io::Result<File> {
+pub(super) fn in_memory(content: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("nod", MemfdFlags::CLOEXEC)?);
     file.write_all(content)?;
     file.seek(SeekFrom::Start(0))?;

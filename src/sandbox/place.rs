@@ -1,6 +1,7 @@
 //! Where a command may do what: the places of a confinement, opened, and the tier that holds them.
 
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,25 @@ pub enum Treatment {
     Pinned,
     /// Read.
     ReadOnly,
+    /// Read: a file, where a copy of what the handle holds stands in its place, with these permissions. Tier A alone.
+    Copied {
+        /// Permissions, without those to write.
+        mode: u32,
+    },
+}
+
+/// A file without a name that holds this, ready to be read.
+///
+/// # Errors
+/// When there is no memory for it, or no such thing on this system.
+pub fn content_in_memory(content: &[u8]) -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    return super::namespace::in_memory(content);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = content;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Something in an allowed folder whose content is not there for a command. By its path: it is only ever covered.

@@ -100,16 +100,22 @@ pub fn run(
     streams.live.show(Instant::now(), on_output);
     let [stdout, stderr] = streams.finish();
     running.leave(has_ended);
+    let (report, is_exchanged) = match report {
+        Some(Report::Exchanged(report)) => (Some(*report), true),
+        report => (report, false),
+    };
     let ending = match (report, stopped_by) {
         (Some(Report::Exited(code)), _) => Ending::Exited(code),
         (Some(Report::Signalled(signal)), None) => Ending::Signalled(signal),
         (Some(Report::TooManyProcesses), None) => Ending::TooManyProcesses,
         (Some(Report::Unconfinable(message)), _) => return Err(SandboxError::Confinement { message }),
         (Some(Report::Failed(message)), _) => return Err(SandboxError::Start { message }),
-        (Some(Report::Signalled(_) | Report::TooManyProcesses) | None, Some(stopped_by)) => stopped_by,
-        (None, None) => return Err(SandboxError::HelperLost),
+        (Some(Report::Signalled(_) | Report::TooManyProcesses | Report::Exchanged(_)) | None, Some(stopped_by)) => {
+            stopped_by
+        }
+        (Some(Report::Exchanged(_)) | None, None) => return Err(SandboxError::HelperLost),
     };
-    Ok(CommandOutcome { stdout, stderr, ending, duration: started.elapsed() })
+    Ok(CommandOutcome { stdout, stderr, ending, duration: started.elapsed(), is_exchanged })
 }
 
 /// A helper at work, with the folder that is removed after it.

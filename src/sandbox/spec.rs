@@ -34,6 +34,8 @@ pub struct CommandOutcome {
     pub ending: Ending,
     /// From its start to its end.
     pub duration: Duration,
+    /// Whether another program put something else in the place of what stood there as [`super::Treatment::Copied`].
+    pub is_exchanged: bool,
 }
 
 /// How a command ended.

@@ -118,7 +118,7 @@ impl Tool for RunCommand {
             Some(guard) => confine::confine(&context.walls, permit.roots(), guard, &context.lifted)?,
             None => Confine::default(),
         };
-        let spec = CommandSpec {
+        let mut spec = CommandSpec {
             timeout: Duration::from_millis(timeout_ms(&args, &context.limits)),
             command: args.command,
             cwd: handle,
@@ -142,13 +142,23 @@ impl Tool for RunCommand {
             (None, _) | (_, None) => None,
         };
         // The last step before it starts: the look around the folders took a while.
-        if started::started(&spec.command, cwd, permit.roots()).files != context.walls.started.files {
+        let (starts, held) = started::look(&spec.command, cwd, permit.roots());
+        if starts.files != context.walls.started.files {
             if let Some(record) = record {
                 record.done();
             }
             let words = "A file that the command starts is not the one that was there when it was approved, so nothing \
                          ran. Try again: then it is judged as it is now.";
             return Err(Failure::new(Code::TargetChanged, words).into());
+        }
+        match confine::hold(tier, held) {
+            Ok(held) => spec.confine.places.extend(held),
+            Err(failure) => {
+                if let Some(record) = record {
+                    record.done();
+                }
+                return Err(failure.into());
+            }
         }
         let (ran, watched) = guarded::run(&spec, guard.as_mut(), record.as_ref(), context);
         let stopped_for = watched.stopped_for.clone();
@@ -273,6 +283,10 @@ fn result(
         if *unwatched > 0 {
             fields.insert("unwatchedFolders".into(), (*unwatched).into());
         }
+        if outcome.is_exchanged {
+            // An editor's save looks the same.
+            fields.insert("exchangedWhileRunning".into(), true.into());
+        }
         if let Some(signal) = signal {
             fields.insert("signal".into(), signal.into());
         }
@@ -377,6 +391,7 @@ mod tests {
             stderr: Captured::default(),
             ending,
             duration: Duration::from_millis(7),
+            is_exchanged: false,
         }
     }
 

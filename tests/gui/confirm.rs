@@ -467,14 +467,24 @@ fn asked_about(request: ConfirmRequest) -> Stage {
 
 #[test]
 fn a_command_names_the_files_that_it_starts_with_what_they_hold() {
-    for (sha256, expected) in [
-        (Some("0123456789abcdef".repeat(4)), "build.sh as it is now (SHA-256 0123456789abcdef…)"),
-        (None, "build.sh (not there, too large, or unreadable: its content is not known)"),
+    use nod::ir::StartMoment::{First, FirstBesideWriting, Later};
+    let known = || Some("0123456789abcdef".repeat(4));
+    let held = "build.sh as it is now (SHA-256 0123456789abcdef…)";
+    let until = "build.sh as it is now (SHA-256 0123456789abcdef…), unless another program changes it before it starts";
+    let may_change = "build.sh: its content may change before it starts (now SHA-256 0123456789abcdef…)";
+    for (tier, moment, sha256, expected) in [
+        (Tier::A, First, known(), held),
+        (Tier::A, FirstBesideWriting, known(), held),
+        (Tier::A, Later, known(), may_change),
+        (Tier::B, First, known(), until),
+        (Tier::B, FirstBesideWriting, known(), may_change),
+        (Tier::Unconfined, Later, known(), may_change),
+        (Tier::A, First, None, "build.sh (not there, too large, or unreadable: its content is not known)"),
     ] {
-        let mut request = command_question(Tier::A, &[]);
+        let mut request = command_question(tier, &[]);
         let Preview::Command(command) = &mut request.preview else { unreachable!() };
         let path = "/home/ann/projects/web/build.sh".to_owned();
-        command.started = Started { files: vec![StartedFile { path, sha256 }], is_complete: false };
+        command.started = Started { files: vec![StartedFile { path, sha256, moment }], is_complete: false };
         request.reasons.push(nod::policy::AskReason::Unremembered);
         let stage = asked_about(request);
         let texts = stage.texts();

@@ -29,6 +29,7 @@ mod foreign_text;
 mod gate;
 mod gone;
 mod guide;
+mod held_script;
 mod import;
 mod key;
 mod kill;

@@ -37,4 +37,5 @@ reverted-left = Changed and not put back, look at it: { $paths }
 reverted-outside = Changed by another program while it ran, left as it is: { $paths }
 reverted-prevented = Stopped before it could change what something obeys at once: { $paths }
 reverted-kept = What lay there is kept: the history of changes brings it back.
+reverted-exchanged = Another program, which may be an editor that saved it, exchanged a file that the command starts while it ran.
 reverted-unchecked = Too many files to check all of them for what something executes later.

@@ -37,4 +37,5 @@ reverted-left = 已被更改且未能恢复，请检查：{ $paths }
 reverted-outside = 运行期间被其他程序更改，保持原样：{ $paths }
 reverted-prevented = 在更改会被立即执行的内容之前已停止：{ $paths }
 reverted-kept = 原来放在那里的内容已保留：可在更改历史中找回。
+reverted-exchanged = 命令运行期间，它启动的一个文件被其他程序换掉了（也可能是编辑器保存了该文件）。
 reverted-unchecked = 文件太多，未能全部检查其中以后会被执行的内容。

@@ -84,7 +84,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
             .collect(),
         command: command.clone(),
         remember_commands: settings.safety.remember_commands,
-        starts_only_known: started.is_complete,
+        starts_only_known: started.is_certain(),
         shown: Shown::default(),
     };
     let (Opened { roots, targets, mut unopened }, ways, started): (_, Vec<_>, _) = match opened {

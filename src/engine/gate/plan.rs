@@ -204,7 +204,11 @@ mod tests {
         let (args, other_args) = (json!({"n": 1}), json!({"n": 2}));
         let nothing = Started::default();
         let holding = |sha256: Option<&str>| Started {
-            files: vec![StartedFile { path: "/projects/a.sh".into(), sha256: sha256.map(str::to_owned) }],
+            files: vec![StartedFile {
+                path: "/projects/a.sh".into(),
+                sha256: sha256.map(str::to_owned),
+                moment: crate::ir::StartMoment::First,
+            }],
             is_complete: true,
         };
         let (one, other, none) = (holding(Some("1")), holding(Some("2")), holding(None));

@@ -102,6 +102,7 @@ impl Walk {
                 }
             }
             Inside::Command(mut command) => {
+                self.started.has_begun |= program == "xargs";
                 if program == "xargs" && !command.is_empty() {
                     let piped = self.input.prints.as_deref().unwrap_or_default();
                     command.extend(piped.split_whitespace().map(str::to_owned));
@@ -129,6 +130,7 @@ impl Walk {
                 }
             }
             Inside::Each(commands) => {
+                self.started.has_begun = true;
                 let everything = finds_everything_vital(arguments, self.folder.as_deref());
                 let is_literal = self.started.is_literal;
                 let folder = self.started.folder.clone();
@@ -164,6 +166,7 @@ impl Walk {
                 }
                 if program == "trap" {
                     // It runs later, where this shell is then, and may take it elsewhere.
+                    self.started.has_begun = true;
                     self.started.lose_way();
                 }
                 stage.merge(if matches!(program.as_str(), "eval" | "trap") {

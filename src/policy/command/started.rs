@@ -34,6 +34,8 @@ pub struct NamedFile {
     pub language: Language,
     /// Whether the line names it (`sh x.sh`) or its program looks for it by itself (`make`).
     pub is_named: bool,
+    /// Whether nothing else of the line runs before it.
+    pub is_first: bool,
 }
 
 /// What reads a file that is started.
@@ -67,6 +69,8 @@ pub(super) struct Started {
     pub(super) input: Option<String>,
     /// The files that this shell reads from here on, as `exec < x` has it.
     pub(super) stands: Vec<Rc<NamedFile>>,
+    /// Whether something has run already, or what follows may run again.
+    pub(super) has_begun: bool,
 }
 
 impl Default for Started {
@@ -82,6 +86,7 @@ impl Default for Started {
             is_literal: true,
             input: None,
             stands: Vec::new(),
+            has_begun: false,
         }
     }
 }
@@ -161,9 +166,24 @@ impl Started {
         }
     }
 
+    /// A simple command is over. Some change nothing but the shell that they are in.
+    pub(super) fn end_step(&mut self, name: Option<&String>) {
+        let is_quiet = match name {
+            None => true,
+            Some(name) => self.is_bare && matches!(name.as_str(), "cd" | "set" | "export" | "umask" | ":" | "true"),
+        };
+        self.has_begun |= !is_quiet;
+    }
+
     /// A file that may be read, as it would be started.
     pub(super) fn readable(&self, path: &str) -> Option<Rc<NamedFile>> {
-        let file = |path| NamedFile { path, folder: self.folder.clone(), language: Language::Other, is_named: false };
+        let file = |path| NamedFile {
+            path,
+            folder: self.folder.clone(),
+            language: Language::Other,
+            is_named: false,
+            is_first: false,
+        };
         self.below(path).map(file).map(Rc::new)
     }
 
@@ -200,7 +220,8 @@ impl Started {
             return self.look_for(path, language);
         }
         let Some(path) = self.below(path) else { return self.leave_open() };
-        self.push(NamedFile { path, folder: self.folder.clone(), language, is_named });
+        let is_first = !self.has_begun;
+        self.push(NamedFile { path, folder: self.folder.clone(), language, is_named, is_first });
     }
 
     fn push(&mut self, file: NamedFile) {
@@ -209,6 +230,7 @@ impl Started {
         };
         if let Some(known) = self.files.iter_mut().find(is_same) {
             known.is_named |= file.is_named;
+            known.is_first &= file.is_first;
             return;
         }
         if self.files.len() >= FILES_MAX {

@@ -211,6 +211,7 @@ impl Walk {
             }
             Command::Function { name, body, redirects } => {
                 self.functions.push(name.clone());
+                self.started.has_begun = true;
                 // From here on a name may be this function.
                 self.started.lose_way();
                 let _given = self.redirects(redirects);
@@ -228,6 +229,8 @@ impl Walk {
             return self.subshell(list);
         }
         self.started.doubts += 1;
+        // It may run more than once.
+        self.started.has_begun = true;
         match compound {
             Compound::Subshell(_) => {}
             Compound::For { name, values, body } => {
@@ -412,6 +415,7 @@ impl Walk {
             self.possibly(|walk| walk.run(&fields, &line.inside, WRAPPERS_MAX));
         }
         self.input = outer;
+        self.started.end_step(line.words.first());
         if line.words.len() == 1 && line.words.first().is_some_and(|name| name == "exec") {
             // From here on this shell reads from there.
             self.started.stands.clone_from(&line.inside.reads);

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ir::{Code, Failure, Tier};
-use crate::sandbox::{Confine, Hidden, MOST_PLACES, Place, Treatment, raise_open_files};
+use super::started::Held;
+use crate::ir::{Code, Failure, StartMoment, StartedFile, Tier};
+use crate::sandbox::{Confine, Hidden, MOST_PLACES, Place, Treatment, content_in_memory, raise_open_files};
 use crate::tool::CommandWalls;
 use crate::workspace::{Guard, Guarded, Root, Watching, mounts_below};
 
@@ -39,16 +40,19 @@ pub(super) fn confine(
             root.folder().handle().map_err(|error| refused(format!("An allowed folder cannot be used: {error}.")))?;
         places.push(Place { handle, path: root.real_path().to_path_buf(), treatment: Treatment::Writable });
     }
-    // What there is no room for is watched, and put back after the run.
+    // What there is no room for is watched, and put back after the run. What the command starts has room.
+    let is_held = |file: &&StartedFile| file.moment != StartMoment::Later;
+    let kept_free = if walls.tier == Tier::A { walls.started.files.iter().filter(is_held).count() } else { 0 };
+    let most = MOST_PLACES.saturating_sub(kept_free);
     let place = |treatment| move |Guarded { path, handle }| Place { handle, path, treatment };
-    let room = MOST_PLACES.saturating_sub(places.len());
+    let room = most.saturating_sub(places.len());
     let protected = match walls.tier {
         Tier::A => guard.fix(room),
         Tier::Seatbelt => guard.protected(room),
         Tier::B | Tier::Unconfined => Vec::new(),
     };
     places.extend(protected.into_iter().map(place(Treatment::ReadOnly)));
-    let room = MOST_PLACES.saturating_sub(places.len());
+    let room = most.saturating_sub(places.len());
     places.extend(guard.pinned(room).into_iter().map(place(Treatment::Pinned)));
     // What is closed to this user is covered too: a command could open it, and nobody has looked.
     let closed = guard.closed().filter(|path| covers(walls.tier) && !real.contains(&path.as_path()));
@@ -82,6 +86,23 @@ pub(super) fn confine(
         aliases: aliases(roots),
         submounts,
     })
+}
+
+/// What a command starts first, as it was read: in tier A it stands in its own place, whatever lies there by then.
+///
+/// # Errors
+/// When there is no memory for it.
+pub(super) fn hold(tier: Tier, held: Vec<Held>) -> Result<Vec<Place>, Failure> {
+    match tier {
+        Tier::A => {}
+        Tier::B | Tier::Seatbelt | Tier::Unconfined => return Ok(Vec::new()),
+    }
+    let place = |Held { path, content, mode }: Held| {
+        let handle = content_in_memory(&content)
+            .map_err(|error| refused(format!("What the command starts could not be held, so nothing ran: {error}.")))?;
+        Ok(Place { handle, path, treatment: Treatment::Copied { mode } })
+    };
+    held.into_iter().map(place).collect()
 }
 
 /// In how many places of these folders nobody can look, or hold still what is protected: nothing is kept from a command

@@ -1,5 +1,6 @@
 //! Which files a command starts, with what they hold now: read before the question, and once more in the last step before it
-//! runs. What is swapped in the moment between that look and the start of the shell is not noticed.
+//! runs. In tier A what was read then of those that it starts first stands in their place for the command. What is swapped
+//! elsewhere in the moment between that look and the start of the shell is not noticed.
 
 use std::collections::VecDeque;
 use std::io::Read as _;
@@ -7,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::ir::{Started, StartedFile};
+use crate::ir::{StartMoment, Started, StartedFile};
 use crate::policy::{Language, NamedFile, RelPath, started_files};
 use crate::workspace::{Purpose, Root, Target, resolve};
 
@@ -19,35 +20,87 @@ const SCRIPT_BYTES_MAX: usize = 64 * 1024;
 /// More files than these are not followed.
 const FILES_MAX: usize = 64;
 
+/// The largest file that is held for the command while it runs, in bytes.
+const HELD_BYTES_MAX: usize = 1024 * 1024;
+
+/// What is read of a file.
+struct Read {
+    sha256: String,
+    text: Option<String>,
+    content: Option<Vec<u8>>,
+    mode: u32,
+}
+
+/// A file that a command starts first, as it was read.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Its real path.
+    pub(super) path: PathBuf,
+    pub(super) content: Vec<u8>,
+    /// Its permissions, as far as they are for reading and running it.
+    pub(super) mode: u32,
+}
+
 /// What a command line starts that begins in this folder.
 pub(super) fn started(command: &str, cwd: &Target, roots: &[Root]) -> Started {
-    let mut look =
-        Look { cwd, roots, files: Vec::new(), seen: Vec::new(), bytes_left: BYTES_MAX, scripts: VecDeque::new() };
+    look(command, cwd, roots).0
+}
+
+/// The same, with the content of what it starts first.
+pub(super) fn look(command: &str, cwd: &Target, roots: &[Root]) -> (Started, Vec<Held>) {
+    let mut look = Look {
+        cwd,
+        roots,
+        files: Vec::new(),
+        held: Vec::new(),
+        seen: Vec::new(),
+        bytes_left: BYTES_MAX,
+        scripts: VecDeque::new(),
+    };
     let mut is_complete = !finds_programs_in(roots);
     let mut writes = false;
-    look.scripts.push_back((command.to_owned(), Some(String::new())));
-    while let Some((text, folder)) = look.scripts.pop_front() {
+    look.scripts.push_back(Script { text: command.to_owned(), folder: Some(String::new()), is_first: true });
+    while let Some(Script { text, folder, is_first }) = look.scripts.pop_front() {
         let named = started_files(&text, folder.as_deref());
         is_complete &= named.is_complete;
         writes |= named.writes;
         for file in named.files {
-            is_complete &= look.take(file);
+            let is_first = is_first && file.is_first;
+            is_complete &= look.take(NamedFile { is_first, ..file });
         }
     }
+    let Look { mut files, mut held, .. } = look;
+    for file in &mut files {
+        match file.moment {
+            StartMoment::First if writes => file.moment = StartMoment::FirstBesideWriting,
+            StartMoment::First | StartMoment::FirstBesideWriting | StartMoment::Later => {}
+        }
+    }
+    let is_held =
+        |path: &Path| files.iter().any(|file| Path::new(&file.path) == path && file.moment != StartMoment::Later);
+    held.retain(|held| is_held(&held.path));
     // A script that is written while it runs is not the one that was read.
-    is_complete &= !writes || look.files.is_empty();
-    Started { files: look.files, is_complete }
+    is_complete &= !writes || files.is_empty();
+    (Started { files, is_complete }, held)
+}
+
+/// A text that is still to be read.
+struct Script {
+    text: String,
+    /// In which it starts.
+    folder: Option<String>,
+    is_first: bool,
 }
 
 struct Look<'look> {
     cwd: &'look Target,
     roots: &'look [Root],
     files: Vec<StartedFile>,
+    held: Vec<Held>,
     /// What was looked at: a script starts something else in another folder.
     seen: Vec<(PathBuf, NamedFile)>,
     bytes_left: u64,
-    /// Texts of scripts that are still to be read, each with the folder in which it starts.
-    scripts: VecDeque<(String, Option<String>)>,
+    scripts: VecDeque<Script>,
 }
 
 impl Look<'_> {
@@ -64,16 +117,34 @@ impl Look<'_> {
         self.seen.push(entry.clone());
         let (path, named) = entry;
         let Some((root, relative)) = self.below(&path) else { return false };
-        let read = resolve(root, &relative, Purpose::Read).ok().and_then(|target| self.read(&target));
-        let (sha256, script) = match read {
-            Some((sha256, script)) => (Some(sha256), script),
-            None if named.is_named => (None, None),
+        let target = resolve(root, &relative, Purpose::Read).ok();
+        let read = target.as_ref().and_then(|target| Some((self.read(target)?, target.resolved() == path)));
+        let (sha256, script, content) = match read {
+            // Over a link the path may lead elsewhere, whatever stands where it leads now.
+            Some((Read { sha256, text, content, mode }, is_direct)) => {
+                (Some(sha256), text, content.filter(|_| is_direct).map(|content| (content, mode)))
+            }
+            None if named.is_named => (None, None, None),
             None => return false,
         };
         let is_known = sha256.is_some();
-        let file = StartedFile { path: path.display().to_string(), sha256 };
-        if !self.files.contains(&file) {
-            self.files.push(file);
+        let moment = match &content {
+            Some(_) if named.is_first && named.is_named => StartMoment::First,
+            Some(_) | None => StartMoment::Later,
+        };
+        let file = StartedFile { path: path.display().to_string(), sha256, moment };
+        match self.files.iter_mut().find(|other| other.path == file.path) {
+            Some(known) if known.sha256 == file.sha256 => {
+                if file.moment == StartMoment::Later {
+                    known.moment = StartMoment::Later;
+                }
+            }
+            Some(_) | None => {
+                if let (StartMoment::First, Some((content, mode))) = (file.moment, content) {
+                    self.held.push(Held { path: path.clone(), content, mode });
+                }
+                self.files.push(file);
+            }
         }
         let is_shell = match named.language {
             Language::Shell => true,
@@ -82,15 +153,15 @@ impl Look<'_> {
         };
         match script.filter(|_| is_shell) {
             Some(script) if is_known => {
-                self.scripts.push_back((script, named.folder));
+                self.scripts.push_back(Script { text: script, folder: named.folder, is_first: named.is_first });
                 true
             }
             Some(_) | None => false,
         }
     }
 
-    /// SHA-256 of a file, and its text where it is short enough for a script.
-    fn read(&mut self, target: &Target) -> Option<(String, Option<String>)> {
+    /// SHA-256 of a file, its text where it is short enough for a script, and its content where that can be held.
+    fn read(&mut self, target: &Target) -> Option<Read> {
         let most = FILE_BYTES_MAX.min(self.bytes_left);
         let mut reader = target.reader().ok()?.take(most + 1);
         let (mut hasher, mut text, mut length) = (Sha256::new(), Vec::new(), 0_u64);
@@ -103,7 +174,7 @@ impl Look<'_> {
             }
             hasher.update(part);
             length += count as u64;
-            if text.len() <= SCRIPT_BYTES_MAX {
+            if text.len() <= HELD_BYTES_MAX {
                 text.extend_from_slice(part);
             }
         }
@@ -112,8 +183,10 @@ impl Look<'_> {
         if length > most {
             return None;
         }
-        let text = (text.len() <= SCRIPT_BYTES_MAX).then(|| String::from_utf8(text).ok()).flatten();
-        Some((hex::encode(hasher.finalize()), text))
+        let content = (text.len() <= HELD_BYTES_MAX).then_some(text);
+        let script = content.as_ref().filter(|content| content.len() <= SCRIPT_BYTES_MAX);
+        let text = script.and_then(|content| String::from_utf8(content.clone()).ok());
+        Some(Read { sha256: hex::encode(hasher.finalize()), text, content, mode: mode_of(target) })
     }
 
     /// Where a path leads from the folder in which the command starts; `None` where another way may be taken: behind a link,
@@ -142,6 +215,19 @@ impl Look<'_> {
         let parts: Option<Vec<String>> = rest.iter().map(|part| part.to_str().map(str::to_owned)).collect();
         Some((root, RelPath::from_parts(parts?)?))
     }
+}
+
+/// A file's permissions, without those to write.
+#[cfg(unix)]
+fn mode_of(target: &Target) -> u32 {
+    use std::os::unix::fs::PermissionsExt as _;
+    let data = target.open_to_keep().ok().and_then(|file| file.metadata().ok());
+    data.map_or(0, |data| data.permissions().mode()) & 0o555 | 0o400
+}
+
+#[cfg(not(unix))]
+const fn mode_of(_target: &Target) -> u32 {
+    0o400
 }
 
 /// Whether the system, or the shell that could not start it, reads this text as one for a shell of those that are read here.

@@ -454,6 +454,9 @@ fn put_back(result: &Value, lang: &Lang) -> Option<String> {
     if !paths(&["removed", "restored"]).is_empty() {
         sentences.push(lang.text("reverted-kept").to_owned());
     }
+    if result.get("exchangedWhileRunning").and_then(Value::as_bool) == Some(true) {
+        sentences.push(lang.text("reverted-exchanged").to_owned());
+    }
     if result.get("uncheckedFiles").and_then(Value::as_bool) == Some(true) {
         sentences.push(lang.text("reverted-unchecked").to_owned());
     }

@@ -160,6 +160,39 @@ fn what_a_variable_holds_is_no_text_where_a_shell_may_take_it_for_an_expression(
 }
 
 #[test]
+fn a_file_is_first_where_nothing_else_of_the_line_ran_before_it_and_nothing_runs_it_again() {
+    for (line, expected) in [
+        ("sh x.sh", true),
+        ("./x.sh; ls", true),
+        ("sh x.sh | tail -3", true),
+        ("sh x.sh > log", true),
+        ("cd a && sh x.sh", true),
+        ("(cd a && sh x.sh)", true),
+        ("set -e; X=1; sh x.sh", true),
+        ("timeout 5 env LANG=C sh x.sh", true),
+        ("python3 x.py", true),
+        ("sh -c 'sh x.sh'", true),
+        ("cp e x.sh && sh x.sh", false),
+        ("sleep 2; sh x.sh", false),
+        ("cp e x.sh & sh x.sh", false),
+        ("ls | sh x.sh", false),
+        ("sh x.sh; cp e x.sh; sh x.sh", false),
+        ("sh x.sh $(cp e x.sh)", false),
+        ("cd a < $(cp e x.sh); sh x.sh", false),
+        ("X=$(cp e x.sh); sh x.sh", false),
+        ("for i in 1 2; do sh x.sh; done", false),
+        ("while sh x.sh; do :; done", false),
+        ("f() { sh x.sh; }; f", false),
+        ("trap 'sh x.sh' EXIT; ls", false),
+        ("find . -exec ./x.sh {} +", false),
+        ("xargs sh x.sh < list", false),
+    ] {
+        let files = started_files(line, Some("")).files;
+        assert_eq!(files.iter().any(|file| file.is_first), expected, "{line}: {files:?}");
+    }
+}
+
+#[test]
 fn what_the_text_does_not_name_leaves_a_line_open() {
     for line in [
         "$x",

@@ -3,7 +3,7 @@
 use egui::{Label, TextWrapMode, Ui, vec2};
 
 use crate::app::rows::{grouped_number, short_path};
-use crate::ir::{Access, CommandPreview, Preview, RiskLevel, Tier};
+use crate::ir::{Access, CommandPreview, Preview, Promise, RiskLevel, Tier};
 use crate::lang::Arg;
 use crate::policy::{one_line, one_line_name};
 use crate::port::ConfirmRequest;
@@ -86,7 +86,14 @@ fn started(ui: &mut Ui, scene: &Scene<'_>, open: &mut Vec<RowKey>, command: &Com
         let path = below(&file.path).unwrap_or_else(|| short_path(&file.path, scene.home));
         let path = ("path", Arg::from(one_line_name(&path, LONGEST_NAME).into_owned()));
         match file.sha256.as_deref().and_then(|sha256| sha256.get(..SHORT_DIGEST)) {
-            Some(hash) => lang.format("confirm-starts", &[path, ("hash", Arg::from(hash))]),
+            Some(hash) => {
+                let key = match command.promise(file) {
+                    Promise::Held => "confirm-starts",
+                    Promise::UntilStart => "confirm-starts-until",
+                    Promise::None => "confirm-starts-changeable",
+                };
+                lang.format(key, &[path, ("hash", Arg::from(hash))])
+            }
             None => lang.format("confirm-starts-unknown", &[path]),
         }
     });
