@@ -81,29 +81,35 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
     names.iter().any(|known| fits(name, known))
 }
 
-/// Whether a name is this one, or a pattern that fits it: `e*`, `???`, `et[c]`.
+/// Whether a name is this one, or a pattern that fits it: `e*`, `???`, `et[c]`. Each sign of the pattern is looked at once.
 fn fits(pattern: &str, name: &str) -> bool {
-    let mut pattern_chars = pattern.chars();
-    let Some(c) = pattern_chars.next() else { return name.is_empty() };
-    let rest = pattern_chars.as_str();
-    let after_first = || {
-        let mut chars = name.chars();
-        chars.next().map(|first| (first, chars.as_str()))
-    };
-    match c {
-        STAR => name
-            .char_indices()
-            .map(|(at, _)| at)
-            .chain([name.len()])
-            .any(|at| name.get(at..).is_some_and(|tail| fits(rest, tail))),
-        '?' => after_first().is_some_and(|(_, tail)| fits(rest, tail)),
-        '[' if rest.contains(']') => {
-            // Which characters it stands for is the shell's business: any.
-            let behind = rest.split_once(']').map_or("", |(_, behind)| behind);
-            after_first().is_some_and(|(_, tail)| fits(behind, tail))
-        }
-        c => after_first().is_some_and(|(first, tail)| c.eq_ignore_ascii_case(&first) && fits(rest, tail)),
+    let name: Vec<char> = name.chars().collect();
+    // How many characters of the name what was read of the pattern may stand for.
+    let mut reached = vec![false; name.len() + 1];
+    if let Some(none) = reached.first_mut() {
+        *none = true;
     }
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        if c == STAR {
+            let mut is_behind = false;
+            for is_reached in &mut reached {
+                is_behind |= *is_reached;
+                *is_reached = is_behind;
+            }
+            continue;
+        }
+        let class_end = rest.split_once(']').filter(|_| c == '[').map(|(_, behind)| behind);
+        // Which characters a class stands for is the shell's business: any.
+        let is_any = c == '?' || class_end.is_some();
+        rest = class_end.unwrap_or(rest);
+        let steps = std::iter::once(false).chain(
+            reached.iter().zip(&name).map(|(is_reached, own)| *is_reached && (is_any || c.eq_ignore_ascii_case(own))),
+        );
+        reached = steps.collect();
+    }
+    reached.last().copied().unwrap_or_default()
 }
 
 /// The names of a target from the top, without those that mean the same folder or everything in it. The home folder is
@@ -134,4 +140,39 @@ fn parts(target: &str, folder: Option<&str>) -> Option<Vec<String>> {
 /// `*`, `.*`, `*.*`, `?*`, `.[!.]*` …: every entry of a folder.
 fn is_everything(name: &str) -> bool {
     name.contains(STAR) && name.chars().all(|c| c == STAR || ".?[]!^".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_fits_what_the_shell_would_take_for_it() {
+        for (pattern, name, expected) in [
+            ("etc", "etc", true),
+            ("Etc", "etc", true),
+            ("e*", "etc", true),
+            ("*", "etc", true),
+            ("*c", "etc", true),
+            ("e*t*c", "etc", true),
+            ("???", "etc", true),
+            ("et[abc]", "etc", true),
+            ("et[", "et[", true),
+            ("[!x]tc*", "etc", true),
+            ("etc?", "etc", false),
+            ("??", "etc", false),
+            ("*x*", "etc", false),
+            ("tc", "etc", false),
+            ("", "etc", false),
+        ] {
+            let pattern = pattern.replace('*', &STAR.to_string());
+            assert_eq!(fits(&pattern, name), expected, "{pattern:?} {name}");
+        }
+    }
+
+    #[test]
+    fn many_stars_cost_no_more_than_their_number() {
+        let pattern = format!("{0}\u{7de}{0}x", STAR.to_string().repeat(20_000));
+        assert!(!fits(&pattern, "applications"));
+    }
 }

@@ -57,7 +57,7 @@ pub(super) fn look(command: &str, cwd: &Target, roots: &[Root]) -> (Started, Vec
         bytes_left: BYTES_MAX,
         scripts: VecDeque::new(),
     };
-    let mut is_complete = !finds_programs_in(roots);
+    let mut is_complete = true;
     let mut writes = false;
     look.scripts.push_back(Script { text: command.to_owned(), folder: Some(String::new()), is_first: true });
     while let Some(Script { text, folder, is_first }) = look.scripts.pop_front() {
@@ -81,6 +81,7 @@ pub(super) fn look(command: &str, cwd: &Target, roots: &[Root]) -> (Started, Vec
     held.retain(|held| is_held(&held.path));
     // A script that is written while it runs is not the one that was read.
     is_complete &= !writes || files.is_empty();
+    is_complete = is_complete && !finds_programs_in(roots);
     (Started { files, is_complete }, held)
 }
 
@@ -246,15 +247,28 @@ fn is_for_shell(text: &str) -> bool {
     )
 }
 
-/// Whether a program may be found by its name alone in an allowed folder, where a tool may have put it.
+/// Whether a program may be found by its name alone in an allowed folder, where a tool may have put it: in a folder of PATH,
+/// or at the end of a link in one.
 fn finds_programs_in(roots: &[Root]) -> bool {
     let environment = crate::sandbox::environment(Path::new("/"), "");
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str()).unwrap_or_default();
+    leads_into(path, roots)
+}
+
+fn leads_into(path: &str, roots: &[Root]) -> bool {
+    let is_inside = |place: &Path| roots.iter().any(|root| place.starts_with(root.real_path()));
     std::env::split_paths(path).any(|folder| {
         // A link may lead there, as one to the current version of something does.
-        let real = real_path(&folder);
-        roots.iter().any(|root| folder.starts_with(root.real_path()) || real.starts_with(root.real_path()))
+        is_inside(&folder)
+            || is_inside(&real_path(&folder))
+            || links_of(&folder).any(|link| is_inside(&real_path(&link)))
     })
+}
+
+/// The links in a folder of programs.
+fn links_of(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())).map(|entry| entry.path())
 }
 
 /// Where a folder really lies; what is not there yet, where its name says.
@@ -277,6 +291,30 @@ mod tests {
         std::os::unix::fs::symlink("bin", real.join("link")).unwrap();
         for (name, expected) in [("bin", "bin"), ("link", "bin"), ("link/new", "bin/new"), ("none", "none")] {
             assert_eq!(real_path(&real.join(name)), real.join(expected), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[expect(clippy::disallowed_methods, reason = "files for a test")]
+    #[test]
+    fn a_program_that_is_a_link_into_an_allowed_folder_is_found_there() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let real = real_path(place.path());
+        for folder in ["work/bin", "bin", "plain", "linked", "chain"] {
+            std::fs::create_dir_all(real.join(folder)).unwrap();
+        }
+        std::fs::write(real.join("work/bin/date"), "").unwrap();
+        std::fs::write(real.join("plain/date"), "").unwrap();
+        symlink("../plain/date", real.join("bin/date")).unwrap();
+        symlink("../work/bin/date", real.join("linked/date")).unwrap();
+        symlink("../linked/date", real.join("chain/date")).unwrap();
+        let roots = [Root::open(&real.join("work")).unwrap()];
+        for (path, expected) in
+            [("plain", false), ("bin", false), ("none", false), ("work/bin", true), ("linked", true), ("chain", true)]
+        {
+            let path = real.join(path).display().to_string();
+            assert_eq!(leads_into(&format!("/nowhere:{path}"), &roots), expected, "{path}");
         }
     }
 

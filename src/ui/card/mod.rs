@@ -22,7 +22,7 @@ use super::sentence;
 use super::theme::{Theme, Type, radius, size, space};
 use super::widget::{Badge, Button, Tone, focus_ring, line_of_text, spinner_at};
 use crate::app::{CallView, Intent};
-use crate::ir::{CallStatus, Decider, UndoDirection, UndoScope, UndoState, UnixMs};
+use crate::ir::{CallRecord, CallStatus, Decider, UndoDirection, UndoScope, UndoState, UnixMs};
 use crate::lang::{Lang, Locale};
 use crate::policy::RuleSet;
 
@@ -126,6 +126,8 @@ pub struct Header<'text> {
     pub icon: Icon,
     pub title: &'text str,
     pub target: &'text str,
+    /// Who tells of it, where that is not this program.
+    pub teller: Option<&'text str>,
     pub state: Option<(Icon, Tone, &'text str)>,
     pub is_running: bool,
     pub is_open: Option<bool>,
@@ -138,7 +140,7 @@ impl Header<'_> {
         let response = ui.interact(rect, id, Sense::click());
         let state = self.state.map_or("", |(_, _, words)| words);
         response.widget_info(|| {
-            let name = format!("{} {} {}", self.title, self.target, state);
+            let name = format!("{} {} {state} {}", self.title, self.target, self.teller.unwrap_or_default());
             match self.is_open {
                 Some(is_open) => WidgetInfo::selected(Role::Button, true, is_open, name.trim()),
                 None => WidgetInfo::labeled(Role::Label, true, name.trim()),
@@ -166,6 +168,12 @@ impl Header<'_> {
                 icon.paint_at(ui.painter(), center, size::SMALL_ICON, color);
             }
             end -= 20.0 + space::M;
+        }
+        if let Some(teller) = self.teller {
+            let galley = line_of_text(ui, theme, teller, Type::Meta, colors.warn, rect.width() * 0.4);
+            end -= galley.size().x;
+            ui.painter().galley(pos2(end, middle - galley.size().y / 2.0), galley, colors.warn);
+            end -= space::M;
         }
         let left = rect.left() + 38.0;
         let title = line_of_text(ui, theme, self.title, Type::ControlStrong, colors.text, end - left);
@@ -259,6 +267,7 @@ impl CardView {
             icon: tool_icon(&record.call.name),
             title: &record.call.name,
             target: &short,
+            teller: teller_key(record).map(|key| look.lang.text(key)),
             state: Some((icon, tone, &words)),
             is_running: record.status == CallStatus::Running,
             is_open: Some(open),
@@ -421,6 +430,16 @@ fn draw_undo(ui: &mut Ui, look: &CardLook<'_>, call: &CallView, intents: &mut Ve
 
 fn has_file(tool: &str) -> bool {
     matches!(tool, "read_file" | "write_file" | "edit_file" | "create_directory" | "list_directory")
+}
+
+/// Who tells of a call that nothing is known of here: what its card says is that one's word.
+pub fn teller_key(record: &CallRecord) -> Option<&'static str> {
+    if record.session.is_on_server() {
+        // What really came to this computer stands in its own list of calls; a chat is what its server makes of it.
+        Some("card-by-server")
+    } else {
+        record.grounds.is_imported.then_some("card-by-import")
+    }
 }
 
 fn state_words(look: &CardLook<'_>, call: &CallView, key: &'static str) -> String {

@@ -6,7 +6,7 @@ use super::scroll::Heights;
 use super::{Transcript, TranscriptLook, item, person, status};
 use crate::app::{Intent, Item, ItemKind, SessionView};
 use crate::ir::{CallId, MessageId, MessageStatus};
-use crate::ui::card::{CardLook, CardView, Header, quantity, target};
+use crate::ui::card::{CardLook, CardView, Header, quantity, target, teller_key};
 use crate::ui::icon::Icon;
 use crate::ui::markdown::{DocumentView, LayoutStats, Look, Output};
 use crate::ui::theme::{Theme, Type, radius, size, space};
@@ -371,6 +371,7 @@ impl<'frame> List<'frame> {
             icon: if is_reading { Icon::File } else { Icon::Search },
             title: &title,
             target: &targets.join(", "),
+            teller: calls.first().and_then(|call| teller_key(&call.record)).map(|key| look.lang.text(key)),
             state: Some((Icon::Check, Tone::Good, &words)),
             is_running: false,
             is_open: Some(is_open),
