@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, one_path, only, schema};
 use crate::ir::{Access, Failure, Preview, RiskLevel, ToolCategory, ToolDef, TreeEntry};
 use crate::policy::TargetKind;
-use crate::workspace::{Extent, Purpose, Target, Trash};
+use crate::workspace::{Extent, Purpose, Target, Trash, note_departed};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +82,9 @@ impl Tool for DeleteFile {
         let trash = Trash::of_person(context.surroundings.home.as_deref());
         let stop = || context.cancel.is_cancelled();
         let deleted = target.delete(args.extent(), permit.roots(), &trash, &stop)?;
+        if let Some(records) = context.guard_log.records.as_ref().filter(|_| target.kind() == TargetKind::Folder) {
+            note_departed(records, target);
+        }
         Ok(json!({
             "path": target.resolved().to_string_lossy(),
             "deleted": true,

@@ -131,7 +131,8 @@ pub struct RunContext {
 /// What outlives a command's guard. The default keeps nothing.
 #[derive(Debug, Default)]
 pub struct GuardLog {
-    /// The folder for what is needed to finish the look after a command, should Nod not live to see it.
+    /// The folder for what is needed to finish the look after a command, should Nod not live to see it, and for the names
+    /// from which folders went.
     pub records: Option<PathBuf>,
     /// Takes what was taken away, so that it can be brought back.
     pub put_back: Option<std::sync::mpsc::SyncSender<PutBack>>,

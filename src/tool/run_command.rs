@@ -114,6 +114,9 @@ impl Tool for RunCommand {
                          fs.inotify.max_user_instances.";
             return Err(Failure::new(Code::IoError, words).into());
         }
+        if let (Some(guard), Some(records)) = (&mut guard, &context.guard_log.records) {
+            guard.recall(records);
+        }
         let confine = match &mut guard {
             Some(guard) => confine::confine(&context.walls, permit.roots(), guard, &context.lifted)?,
             None => Confine::default(),

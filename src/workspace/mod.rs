@@ -37,7 +37,7 @@ pub use error::WorkspaceError;
 pub use folder::{Entry, Folder};
 pub use guard::{
     FinishedLook, Guard, GuardRecord, GuardReport, Guarded, Lease, Leased, RecordedRun, Revert, Reverted, TakeLease,
-    Taken, Watched, Watching, finish_looks,
+    Taken, Watched, Watching, finish_looks, note_departed,
 };
 pub use lead::{Coming, Effect, Ways, reaches};
 pub use look::{QueryOptions, SearchQuery};

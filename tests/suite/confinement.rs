@@ -573,6 +573,17 @@ pub(crate) fn run_tool(walls: &CommandWalls, folder: &Path, command: &str) -> Re
     run_tool_watched(walls, folder, command, CancellationToken::new(), |_| {})
 }
 
+/// The same, with a folder for what outlives it.
+pub(crate) fn run_tool_recorded(
+    walls: &CommandWalls,
+    folder: &Path,
+    command: &str,
+    records: &Path,
+) -> Result<Value, RunError> {
+    let log = GuardLog { records: Some(records.to_path_buf()), put_back: None };
+    run_tool_logged(walls, folder, command, CancellationToken::new(), |_| {}, log)
+}
+
 /// The same, with what it prints as it comes, and a stop.
 pub(crate) fn run_tool_watched(
     walls: &CommandWalls,
@@ -580,6 +591,17 @@ pub(crate) fn run_tool_watched(
     command: &str,
     cancel: CancellationToken,
     on_output: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Value, RunError> {
+    run_tool_logged(walls, folder, command, cancel, on_output, GuardLog::default())
+}
+
+fn run_tool_logged(
+    walls: &CommandWalls,
+    folder: &Path,
+    command: &str,
+    cancel: CancellationToken,
+    on_output: impl Fn(&str) + Send + Sync + 'static,
+    guard_log: GuardLog,
 ) -> Result<Value, RunError> {
     let root = Root::open(folder).unwrap();
     let targets = vec![resolve(&root, &RelPath::default(), Purpose::Read).unwrap()];
@@ -600,7 +622,7 @@ pub(crate) fn run_tool_watched(
         lifted: Vec::new(),
         withheld: None,
         walls: CommandWalls { started, ..walls.clone() },
-        guard_log: GuardLog::default(),
+        guard_log,
     };
     tool.run(Permit::issue(CallId::new("c1"), args, targets, roots, String::new()), &context)
 }

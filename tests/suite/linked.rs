@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use nod::ir::Tier;
 use nod::tool::CommandWalls;
 
-use crate::confinement::{also_as_ordinary_user, run_tool, tiers};
+use crate::confinement::{also_as_ordinary_user, run_tool, run_tool_recorded, tiers};
 
 /// An allowed folder: where the text says so, the person's own, and beside it what came from somewhere.
 struct Ground {
@@ -84,7 +84,9 @@ fn no_link_takes_the_place_of_what_the_person_had() {
     let every: Vec<CommandWalls> = std::iter::once(CommandWalls::default()).chain(tiers()).collect();
     for (line, file) in LINES {
         for walls in &every {
-            for end in ["", "; sleep 0.2"] {
+            // Both where it can be stopped in time and where it has ended.
+            let ends = if walls.tier == Tier::A { &["; sleep 0.2"][..] } else { &["", "; sleep 0.2"] };
+            for end in ends {
                 let ground = Ground::new();
                 let ran = run_tool(walls, &ground.path(""), &format!("{line}{end}"));
                 let is_mine = fs::read_to_string(ground.path(file)).is_ok_and(|now| now == "mine");
@@ -108,5 +110,48 @@ fn a_link_to_the_folder_itself_to_the_same_or_by_a_new_name_stays() {
         let ran = run_tool(&walls, &ground.path(""), line);
         assert!(ran.as_ref().is_ok_and(|result| result.get("reverted").is_none()), "{:?}: {ran:?}", walls.tier);
         assert!(["other", "web", "s", "new"].iter().all(|link| ground.path(link).is_symlink()));
+    }
+}
+
+/// Two commands, and what must not be there after them.
+const PAIRS: [(&str, &str, &str); 7] = [
+    ("mv web w0", "mv p web", "web/.vscode/tasks.json"),
+    ("rm -r web", "mv p web", "web/.vscode/tasks.json"),
+    ("mv web w0", "ln -s p web", "web/.vscode/tasks.json"),
+    ("mv a a0", "mv b a", "a/web/.mcp.json"),
+    ("mv a a0", "mkdir a; mv p a/web", "a/web/.vscode/tasks.json"),
+    ("mv other o", "mv fx/r other", "other/sub/a.txt"),
+    ("rm link", "ln -s p link", "link/.vscode/tasks.json"),
+];
+
+#[test]
+fn a_name_that_a_folder_had_until_an_earlier_command_is_no_new_one() {
+    let every: Vec<CommandWalls> = std::iter::once(CommandWalls::default()).chain(tiers()).collect();
+    for (first, second, file) in PAIRS {
+        for walls in &every {
+            let (ground, records) = (Ground::new(), tempfile::tempdir().unwrap());
+            let run = |line: &str| run_tool_recorded(walls, &ground.path(""), line, records.path());
+            let ran = run(first);
+            assert!(ran.as_ref().is_ok_and(|result| result.get("reverted").is_none()), "{first}: {ran:?}");
+            // What has nothing to do with it changes nothing.
+            assert!(run("echo > n/new; mkdir new").is_ok());
+            let ran = run(&format!("{second}; sleep 0.2"));
+            let is_confined = walls.tier != Tier::Unconfined;
+            assert_eq!(ground.path(file).exists(), !is_confined, "{:?}: {first}; {second}: {ran:?}", walls.tier);
+            assert_eq!(ran.is_err(), is_confined, "{:?}: {first}; {second}: {ran:?}", walls.tier);
+        }
+    }
+}
+
+#[test]
+fn the_very_folder_that_went_comes_again_and_a_name_without_what_is_obeyed_is_free() {
+    for walls in tiers() {
+        let (ground, records) = (Ground::new(), tempfile::tempdir().unwrap());
+        for line in
+            ["mv other o; mv web w0; rm link", "mv o other; mv n web; ln -s web link", "mv other o; rm link", "true"]
+        {
+            let ran = run_tool_recorded(&walls, &ground.path(""), line, records.path());
+            assert!(ran.as_ref().is_ok_and(|result| result.get("reverted").is_none()), "{line}: {ran:?}");
+        }
     }
 }

@@ -74,6 +74,15 @@ impl Found {
     }
 }
 
+/// Of which links it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those that were not there, or said something else.
+    Changed,
+    /// Those that say the same: they lead elsewhere only by what else changed, and that is mended first.
+    Unchanged,
+}
+
 /// What is behind a link.
 enum Behind {
     /// Something that is obeyed and was not there before.
@@ -85,24 +94,20 @@ enum Behind {
 impl Before<'_> {
     /// Takes away what leads elsewhere than before, to what something obeys, and gives the folder or the link that was
     /// there its place back.
-    pub(super) fn unlink<'after>(&self, after: &'after Found, ended_ns: Option<i128>) -> Vec<Reverted> {
+    pub(super) fn unlink(&self, after: &Found, which: Which, ended_ns: Option<i128>) -> Vec<Reverted> {
         let mut room = MOST_FOLDERS_BEHIND;
         // In the place of a folder that is obeyed, or on the way to one.
         let is_in_place = |(path, now): &(&Vec<OsString>, &Kept)| {
             now.stat.kind != TargetKind::Folder && self.found.has_folder(path) && !self.is_fixed(path)
         };
-        let obeyed: Vec<&Vec<OsString>> = after.protected.iter().filter(is_in_place).map(|(path, _)| path).collect();
-        // What says the same as before leads elsewhere only by what else changed, which may be such a link.
-        let is_as_it_was =
-            |path: &[OsString], now: &Linked| self.found.links.get(path).is_some_and(|was| was.to == now.to);
-        let (same, other): (Vec<_>, Vec<_>) = after.links.iter().partition(|(path, now)| is_as_it_was(path, now));
-        let mut misleading = |links: Vec<(&'after Vec<OsString>, &Linked)>| -> Vec<&'after Vec<OsString>> {
-            links.into_iter().map(|(path, _)| path).filter(|path| self.misleads(path, &mut room)).collect()
+        let obeyed = after.protected.iter().filter(|entry| which == Which::Changed && is_in_place(entry));
+        let is_asked_for = |(path, now): &(&Vec<OsString>, &Linked)| {
+            let is_unchanged = self.found.links.get(*path).is_some_and(|was| was.to == now.to);
+            is_unchanged == (which == Which::Unchanged)
         };
-        let mut all: Vec<&Vec<OsString>> = obeyed.into_iter().chain(misleading(other)).collect();
-        if all.is_empty() {
-            all = misleading(same);
-        }
+        let links = after.links.iter().filter(is_asked_for).map(|(path, _)| path);
+        let misleading = links.filter(|path| self.misleads(path, &mut room));
+        let all: Vec<&Vec<OsString>> = obeyed.map(|(path, _)| path).chain(misleading).collect();
         let is_the_persons = |path: &[OsString]| ended_ns.is_some_and(|end| self.went_later(path, end));
         let mut reverted = Vec::new();
         for path in all.into_iter().filter(|path| !is_the_persons(path)) {

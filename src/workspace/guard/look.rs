@@ -53,6 +53,8 @@ pub(super) struct Found {
     /// Which of them was at a path, the path as a number that stands for it: there may be a million. Over a crash only
     /// `places` are kept.
     pub(super) paths: HashMap<u64, Object>,
+    /// The folder above each of those paths, by the same numbers.
+    pub(super) above: HashMap<u64, u64>,
     /// Those that could not be, by their permissions, and where they are.
     pub(super) closed: HashMap<Object, Vec<OsString>>,
     /// At least so many more were not reached.
@@ -101,6 +103,13 @@ impl Found {
         let places: HashMap<Object, Vec<OsString>> = places.map(|(path, object)| (object, path)).collect();
         let paths = places.iter().map(|(object, path)| (number_of(path), *object)).collect();
         Self { places, paths, ..self }
+    }
+
+    /// Takes names in that folders had earlier, where nothing has them now.
+    pub(super) fn recall(&mut self, names: impl Iterator<Item = (u64, Object)>) {
+        for (number, object) in names {
+            self.paths.entry(number).or_insert(object);
+        }
     }
 
     /// Whether more was there than could be reached.
@@ -292,7 +301,11 @@ impl Walk<'_> {
             self.found.git_folders.push(self.path.clone());
         }
         self.found.folders.insert(object);
-        self.found.paths.insert(number_of(&self.path), object);
+        let number = number_of(&self.path);
+        self.found.paths.insert(number, object);
+        if let Some((_, above)) = self.path.split_last() {
+            self.found.above.insert(number, number_of(above));
+        }
         // Watched before it is read: what appears in between is in one of the two.
         let (number, name) = (self.look.number, self.path.last().cloned().unwrap_or_default());
         let watch = self.look.watcher.as_deref_mut().and_then(|watcher| {
@@ -402,7 +415,7 @@ impl Walk<'_> {
     }
 }
 
-fn number_of(path: &[OsString]) -> u64 {
+pub(super) fn number_of(path: &[OsString]) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     hasher.finish()

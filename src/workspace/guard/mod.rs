@@ -7,6 +7,7 @@
 //! It judges no command, and what it takes away it hands on.
 
 mod back;
+mod departed;
 #[cfg(target_os = "linux")]
 mod gone;
 #[cfg(target_os = "linux")]
@@ -43,6 +44,7 @@ use nearly::{Nearly, nearly};
 use placeholder::Placeholder;
 use watch::Watcher;
 
+pub use departed::note_departed;
 pub use lease::{Lease, Leased, TakeLease};
 pub use record::{FinishedLook, GuardRecord, RecordedRun, finish_looks};
 
@@ -53,6 +55,8 @@ pub struct Guard {
     names: Names,
     watcher: Option<Watcher>,
     are_secrets_covered: bool,
+    /// Where it is kept from which names folders went.
+    records: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -214,7 +218,7 @@ impl Guard {
             let (root, nearly, fixed, placeholders) = (root.clone(), Vec::new(), Vec::new(), Vec::new());
             guarded.push(GuardedRoot { root, number, before, led, nearly, fixed, placeholders });
         }
-        Self { roots: guarded, names, watcher, are_secrets_covered: false }
+        Self { roots: guarded, names, watcher, are_secrets_covered: false, records: None }
     }
 
     /// Whether the folders would be watched here, and the system has no room for another watch now: until that is over
@@ -351,6 +355,9 @@ impl Guard {
                 record::leave_what_came_later(guarded, &mut after, &back, (ended_ns, ended_ns));
             }
             report.unseen += after.unseen();
+            if let Some(records) = &self.records {
+                guarded.note_departed(records, &after);
+            }
             report.add(back.into_iter().chain(guarded.before().put_back(&after, ended_ns)));
         }
         // What they lack may have come in another allowed folder.

@@ -10,6 +10,7 @@ use std::io;
 use super::back::{Before, object_at, parent_of, temporary_name, writable_parent};
 use super::kept::{Kept, Object, descend};
 use super::lead::Led;
+use super::linked::Which;
 use super::look::Found;
 use super::{Revert, Reverted};
 use crate::workspace::Folder;
@@ -60,7 +61,7 @@ impl Before<'_> {
     /// Gives what went to where it would mean something else its old name back, each time whole. What changed its name after
     /// the command's end is the person's doing. Gives what went back; then it has to be looked at again.
     pub(super) fn move_back(&self, after: &Found, ended_ns: Option<i128>) -> Vec<Reverted> {
-        let mut reverted = self.unlink(after, ended_ns);
+        let mut reverted = self.unlink(after, Which::Changed, ended_ns);
         if reverted.iter().any(|one| one.how != Revert::Left) {
             return reverted;
         }
@@ -87,6 +88,9 @@ impl Before<'_> {
             if rename_new(self.root, &new, &old).is_ok() {
                 reverted.push(self.reverted(&old, Revert::Restored));
             }
+        }
+        if reverted.iter().all(|one| one.how == Revert::Left) {
+            reverted.extend(self.unlink(after, Which::Unchanged, ended_ns));
         }
         reverted
     }

@@ -176,7 +176,8 @@ fn make_private(folder: &Path) -> io::Result<()> {
 pub fn finish_looks(folder: &Path) -> Vec<FinishedLook> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut finished = Vec::new();
-    for path in entries.map(|entry| entry.path()) {
+    let is_of_a_run = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
+    for path in entries.map(|entry| entry.path()).filter(is_of_a_run) {
         match read(&path) {
             Ok((record, touched_ns)) => finished.push(finish(record, touched_ns)),
             Err(error) => tracing::warn!(%error, "the look after a command could not be finished"),

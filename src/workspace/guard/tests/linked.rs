@@ -194,3 +194,34 @@ fn it_stops_the_command_also_where_the_end_comes_later() {
         assert!(is_mended() && report.reverted.len() == 1, "{number}: {report:?}");
     }
 }
+
+#[test]
+fn what_a_tool_took_away_is_known_to_the_next_command_and_ages() {
+    use crate::policy::RelPath;
+    use crate::workspace::{Purpose, resolve};
+    let (place, records) = (laid_out(), tempfile::tempdir().unwrap());
+    let web = resolve(&place.root, &RelPath::from_parts(vec!["web".to_owned()]).unwrap(), Purpose::Delete).unwrap();
+    fs::remove_dir_all(place.path("web")).unwrap();
+    note_departed(records.path(), &web);
+    let mut guard = Guard::take(std::slice::from_ref(&place.root), Watching::No);
+    guard.recall(records.path());
+    fs::rename(place.path("p"), place.path("web")).unwrap();
+    let report = guard.revert(Watched::default());
+    let told: Vec<_> = report.reverted.iter().map(|one| (one.path.as_str(), one.how)).collect();
+    assert_eq!(told, [("p/.vscode", Revert::Restored)]);
+    fs::rename(place.path("web"), place.path("rest")).unwrap();
+    // After a while the name is free.
+    let file = fs::read_dir(records.path().join("departed")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&file).unwrap();
+    let mut all: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    for one in &mut all {
+        one["at_ns"] = 0.into();
+    }
+    fs::write(&file, serde_json::to_vec(&all).unwrap()).unwrap();
+    // No link leads there by then.
+    fs::remove_file(place.path("link")).unwrap();
+    let mut guard = Guard::take(std::slice::from_ref(&place.root), Watching::No);
+    guard.recall(records.path());
+    fs::rename(place.path("p"), place.path("web")).unwrap();
+    assert_eq!(guard.revert(Watched::default()).reverted, []);
+}
