@@ -10,14 +10,15 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nod::ir::{CallId, Code, Preview, Tier};
-use nod::policy::{Platform, RelPath, Surroundings};
+use nod::policy::RelPath;
 use nod::sandbox::{Captured, CommandOutcome, CommandSpec, Confine, Ending, SandboxError, run};
-use nod::tool::{CommandWalls, GuardLog, Limits, Permit, PreviewContext, Progress, RunContext, RunError, find};
+use nod::tool::{CommandWalls, Permit, PreviewContext, Progress, RunContext, RunError, find};
 use nod::workspace::{Purpose, Root, Target, resolve, resolve_outside};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::own_process::in_own_process;
+use crate::support::run_context::run_context;
 
 const LONG: Duration = Duration::from_mins(1);
 /// Far longer than anything takes on a machine under load, far shorter than what runs when nothing ends it.
@@ -421,15 +422,10 @@ fn run_tool(folder: &Path, args: &Value, progress: Box<dyn Fn(Progress) + Send +
     let (targets, roots) = (vec![resolve(&root, &RelPath::from_parts(parts).unwrap(), wanted.purpose)?], vec![root]);
     let started = tool.starts(args, &targets, &roots);
     let context = RunContext {
-        cancel: CancellationToken::new(),
-        limits: Limits::default(),
         progress,
         helper: helper().to_path_buf(),
-        surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
-        lifted: Vec::new(),
-        withheld: None,
         walls: CommandWalls { started, ..CommandWalls::default() },
-        guard_log: GuardLog::default(),
+        ..run_context()
     };
     tool.run(Permit::issue(CallId::new("c1"), args.clone(), targets, roots, String::new()), &context)
 }

@@ -13,19 +13,20 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nod::ir::{AuditAct, AuditFilter, AuditOrigin, CallId, Leak, Network, ObstacleKind, Preview, Tier};
-use nod::policy::{Platform, RelPath, Surroundings};
+use nod::policy::RelPath;
 use nod::port::{Answer, TurnOptions};
 use nod::sandbox::{
     BUBBLEWRAP_PATHS, Bubblewrap, CommandOutcome, CommandSpec, Confine, Ending, Place, SandboxError, Treatment, attack,
     probe, run,
 };
-use nod::tool::{CommandWalls, GuardLog, Limits, Permit, Progress, RunContext, RunError, find};
+use nod::tool::{CommandWalls, GuardLog, Permit, Progress, RunContext, RunError, find};
 use nod::workspace::{Purpose, Root, resolve};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::desk::{Desk, Setup};
 use crate::support::own_process::{in_own_process, started_by};
+use crate::support::run_context::run_context;
 use crate::support::without::{Lack, without};
 
 const LONG: Duration = Duration::from_mins(1);
@@ -611,18 +612,15 @@ fn run_tool_logged(
     let started = tool.starts(&args, &targets, &roots);
     let context = RunContext {
         cancel,
-        limits: Limits::default(),
         progress: Box::new(move |progress: Progress| {
             if let Progress::Output { text, .. } = progress {
                 on_output(&text);
             }
         }),
         helper: helper().to_path_buf(),
-        surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
-        lifted: Vec::new(),
-        withheld: None,
         walls: CommandWalls { started, ..walls.clone() },
         guard_log,
+        ..run_context()
     };
     tool.run(Permit::issue(CallId::new("c1"), args, targets, roots, String::new()), &context)
 }

@@ -10,13 +10,13 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use nod::ir::{CallId, StartMoment, Tier};
-use nod::policy::{Platform, RelPath, Surroundings};
-use nod::tool::{CommandWalls, GuardLog, Limits, Permit, Progress, RunContext, RunError, find};
+use nod::policy::RelPath;
+use nod::tool::{CommandWalls, Permit, Progress, RunContext, RunError, find};
 use nod::workspace::{Purpose, Root, resolve};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::confinement::{helper, walls};
+use crate::support::run_context::run_context;
 
 /// A folder with a script that says "good", and what is put in its place.
 fn folder() -> tempfile::TempDir {
@@ -56,19 +56,14 @@ fn run(
     let beside = folder.join("beside");
     fs::create_dir_all(&beside).unwrap();
     let context = RunContext {
-        cancel: CancellationToken::new(),
-        limits: Limits::default(),
         progress: Box::new(move |progress: Progress| {
             if matches!(progress, Progress::Output { .. }) {
                 on_output();
             }
         }),
         helper: helper_after(&beside, deed),
-        surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
-        lifted: Vec::new(),
-        withheld: None,
         walls: CommandWalls { started, ..walls.clone() },
-        guard_log: GuardLog::default(),
+        ..run_context()
     };
     (moments, tool.run(Permit::issue(CallId::new("c1"), args, targets, roots, String::new()), &context))
 }

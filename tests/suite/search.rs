@@ -2,27 +2,19 @@
 #![expect(clippy::disallowed_methods, reason = "trees are made by hand, and the tool is under test without the gate")]
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nod::ir::{CallId, Code};
-use nod::policy::{Platform, RelPath, Surroundings};
-use nod::tool::{CommandWalls, GuardLog, Limits, Permit, RunContext, RunError, find};
+use nod::policy::RelPath;
+use nod::tool::{Limits, Permit, RunContext, RunError, find};
 use nod::workspace::{Purpose, Root, resolve};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::support::run_context::run_context;
+
 fn context(limits: Limits) -> RunContext {
-    RunContext {
-        cancel: CancellationToken::new(),
-        limits,
-        progress: Box::new(|_| {}),
-        helper: PathBuf::new(),
-        surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
-        lifted: Vec::new(),
-        withheld: None,
-        walls: CommandWalls::default(),
-        guard_log: GuardLog::default(),
-    }
+    RunContext { limits, ..run_context() }
 }
 
 fn search_with(folder: &Path, path: &str, args: &Value, context: &RunContext) -> Result<Value, RunError> {

@@ -6,15 +6,15 @@
 )]
 
 use nod::ir::{CallId, CallStatus, Code, Decider, Preview, Started};
-use nod::policy::{AskReason, Platform, RelPath, RuleScope, Surroundings};
+use nod::policy::{AskReason, RelPath, RuleScope};
 use nod::port::{Answer, ConfirmRequest};
 use nod::provider::scripted::Step;
-use nod::tool::{CommandWalls, GuardLog, Limits, Permit, RunContext, find};
+use nod::tool::{CommandWalls, Permit, RunContext, find};
 use nod::workspace::{Purpose, Root, resolve};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use crate::support::desk::{Desk, Setup};
+use crate::support::run_context::run_context;
 
 fn run(command: &str) -> Step {
     Step::call("run_command", json!({"command": command}))
@@ -245,15 +245,9 @@ fn a_script_that_is_exchanged_after_the_last_question_does_not_run() {
         let started = tool.starts(&args, &targets, &roots);
         change();
         let context = RunContext {
-            cancel: CancellationToken::new(),
-            limits: Limits::default(),
-            progress: Box::new(|_| ()),
             helper: env!("CARGO_BIN_EXE_nod").into(),
-            surroundings: Surroundings { home: None, data_dir: None, platform: Platform::current() },
-            lifted: Vec::new(),
-            withheld: None,
             walls: CommandWalls { started, ..CommandWalls::default() },
-            guard_log: GuardLog::default(),
+            ..run_context()
         };
         tool.run(Permit::issue(CallId::new("c1"), args.clone(), targets, roots, String::new()), &context)
     };

@@ -9,6 +9,7 @@ pub(crate) mod ollama;
 pub(crate) mod own_hand;
 pub(crate) mod own_process;
 pub(crate) mod probe;
+pub(crate) mod run_context;
 #[cfg(all(target_os = "linux", feature = "gui"))]
 pub(crate) mod screen;
 pub(crate) mod validity;
