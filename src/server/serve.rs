@@ -2,10 +2,12 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the address when ready, and warnings before that")]
 
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
+use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -36,6 +38,8 @@ use super::ticket::Tickets;
 const GOODBYE: Duration = Duration::from_secs(10);
 /// How long a connection may be without a request. Longer than clients keep one that they do not use: they close it first.
 const IDLE_WAIT: Duration = Duration::from_secs(100);
+/// So many that two places are never taken for one.
+const PLACE_LETTERS: usize = 16;
 /// Shorter secrets can be guessed.
 const SHORTEST_SECRET: usize = 32;
 
@@ -58,12 +62,14 @@ pub(super) async fn serve(options: &Serve, beside: impl FnOnce(Caller)) -> Resul
     let bus = bus::join(&options.bus, Arc::clone(&connections) as Arc<dyn bus::Listener>)
         .await
         .map_err(|error| error.to_string())?;
-    // This address is this process's alone on this computer: whoever had it before has ended, however short ago. With one
+    // This address is this process's alone in its network: whoever had it before has ended, however short ago. With one
     // process per database, everybody else has.
-    let place = format!("{}/{address}/", host_name());
-    let place_before = if options.is_alone() { "" } else { &place };
-    ledger.succeed(place_before).await.map_err(|error| error.to_string())?;
-    let replica = format!("{place}{}", unique());
+    let place = network().map(|network| place(&network, address));
+    let place_before = if options.is_alone() { Some("") } else { place.as_deref() };
+    if let Some(before) = place_before {
+        ledger.succeed(before).await.map_err(|error| error.to_string())?;
+    }
+    let replica = format!("{}{}/{}", place.unwrap_or_default(), host_name(), unique());
     let running = Running::default();
     let heart =
         Heart::new(Arc::clone(&ledger), Arc::clone(&connections), running.clone(), Arc::clone(&clock), replica.clone());
@@ -161,7 +167,29 @@ async fn provider(options: &Serve, clock: Clock) -> Result<Arc<dyn Provider>, St
     source.provider(&options.provider, place, &Settings::default()).await.map_err(|error| error.message)
 }
 
-/// This computer's name among those that share a database.
+/// The network in which one process at a time listens at an address: that of this start of this computer, and of this
+/// container. Names would not do: containers and computers may have equal ones. `None` where the system does not say; who
+/// was here before is then found gone as every other process is, by its silence.
+fn network() -> Option<String> {
+    #[cfg(target_os = "linux")]
+    {
+        let start = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let network = std::fs::read_link("/proc/self/ns/net").ok()?;
+        Some(format!("{} {}", start.trim(), network.display()))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
+/// How the name of every process begins that listens at an address of a network. Short: each dispatch carries it.
+fn place(network: &str, address: SocketAddr) -> String {
+    let mut name = hex::encode(Sha256::digest(format!("{network} {address}")));
+    name.truncate(PLACE_LETTERS);
+    name.push('/');
+    name
+}
+
+/// This computer's name, for whoever reads the log.
 fn host_name() -> String {
     #[cfg(unix)]
     return rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -225,4 +253,24 @@ async fn interrupted() {
     }
     #[cfg(not(unix))]
     drop(tokio::signal::ctrl_c().await);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_at_the_same_address_of_another_network_is_not_who_was_here_before() {
+        let everywhere: SocketAddr = "0.0.0.0:8080".parse().unwrap();
+        let here = place("start net:[1]", everywhere);
+        assert_eq!(here, place("start net:[1]", everywhere));
+        for (network, address) in
+            [("start net:[2]", "0.0.0.0:8080"), ("again net:[1]", "0.0.0.0:8080"), ("start net:[1]", "0.0.0.0:8081")]
+        {
+            let other = place(network, address.parse().unwrap());
+            assert!(!other.starts_with(&here) && !here.starts_with(&other), "{network} {address}");
+        }
+        assert_eq!(network().is_some(), cfg!(target_os = "linux"));
+        assert_eq!(network(), network());
+    }
 }
