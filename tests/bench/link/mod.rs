@@ -1,8 +1,8 @@
 //! A server that is this program, started again, and who talks to it: HTTP clients and devices.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -50,17 +50,9 @@ pub(crate) struct Spent {
     pub(crate) ledger: f64,
 }
 
-impl Spent {
-    /// The one that is less: what disturbs a run only makes it longer.
-    pub(crate) fn or_less(self, other: Option<Self>) -> Self {
-        other.filter(|other| other.whole < self.whole).unwrap_or(self)
-    }
-}
-
 /// A server of its own; ended when dropped.
 pub(crate) struct Server {
-    child: Child,
-    said: BufReader<ChildStdout>,
+    pub(crate) child: Child,
     pub(crate) address: String,
 }
 
@@ -84,19 +76,9 @@ impl Server {
         };
         let mut child = std::thread::scope(|scope| scope.spawn(start).join().expect("a thread"));
         let mut line = String::new();
-        let mut said = BufReader::new(child.stdout.take().expect("its output"));
-        said.read_line(&mut line).expect("a line");
+        BufReader::new(child.stdout.as_mut().expect("its output")).read_line(&mut line).expect("a line");
         let address = line.trim().rsplit(['/', ' ']).next().expect("an address").to_owned();
-        Self { child, said, address }
-    }
-
-    /// Has the server's program do what a line says, and waits for the line that it answers with.
-    pub(crate) fn order(&mut self, line: &str) -> String {
-        let mut orders = self.child.stdin.as_ref().expect("its input");
-        writeln!(orders, "{line}").expect("a line is written");
-        let mut answer = String::new();
-        self.said.read_line(&mut answer).expect("a line");
-        answer.trim().to_owned()
+        Self { child, address }
     }
 
     /// How long it has had a processor: all its threads, and those of them that keep the ledger.
