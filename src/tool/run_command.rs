@@ -114,6 +114,12 @@ impl Tool for RunCommand {
                          fs.inotify.max_user_instances.";
             return Err(Failure::new(Code::IoError, words).into());
         }
+        if let Some(place) = guard.as_ref().and_then(Guard::shifting) {
+            let words = "Something here is obeyed by git or an editor only where a process stands in the right folder (a \
+                         link in it leads through /proc): no command runs beside it, as nobody can tell what it would \
+                         make of it. Nothing ran. The person can remove it or leave it out of the allowed folders.";
+            return Err(Failure::new(Code::ProtectedPathDenied, format!("{words} ({})", place.display())).into());
+        }
         if let (Some(guard), Some(records)) = (&mut guard, &context.guard_log.records) {
             guard.recall(records);
         }

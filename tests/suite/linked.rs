@@ -55,9 +55,10 @@ impl Ground {
 }
 
 /// What a command does, and a file of the person's that has to be found by its name afterwards.
-const LINES: [(&str, &str); 17] = [
+const LINES: [(&str, &str); 18] = [
     ("mv web w0; ln -s p web", "web/a.txt"),
     ("mv web w0; ln -s \"$PWD/p\" web", "web/a.txt"),
+    ("mv web w0; ln -s /proc/self/cwd/p web", "web/a.txt"),
     ("ln -s p wp; mv web w0; mv wp web", "web/a.txt"),
     ("ln -s p l1; ln -s l1 l2; mv web w0; ln -s l2 web", "web/a.txt"),
     ("mv web w0; ln -s later web; mv p later", "web/a.txt"),
@@ -114,7 +115,7 @@ fn a_link_to_the_folder_itself_to_the_same_or_by_a_new_name_stays() {
 }
 
 /// Two commands, and what must not be there after them.
-const PAIRS: [(&str, &str, &str); 7] = [
+const PAIRS: [(&str, &str, &str); 8] = [
     ("mv web w0", "mv p web", "web/.vscode/tasks.json"),
     ("rm -r web", "mv p web", "web/.vscode/tasks.json"),
     ("mv web w0", "ln -s p web", "web/.vscode/tasks.json"),
@@ -122,6 +123,11 @@ const PAIRS: [(&str, &str, &str); 7] = [
     ("mv a a0", "mkdir a; mv p a/web", "a/web/.vscode/tasks.json"),
     ("mv other o", "mv fx/r other", "other/sub/a.txt"),
     ("rm link", "ln -s p link", "link/.vscode/tasks.json"),
+    (
+        "mv web w0; ln -s node_modules/x web",
+        "mkdir node_modules/x/.vscode; echo > node_modules/x/.vscode/tasks.json",
+        "web/.vscode/tasks.json",
+    ),
 ];
 
 #[test]
@@ -140,6 +146,18 @@ fn a_name_that_a_folder_had_until_an_earlier_command_is_no_new_one() {
             assert_eq!(ground.path(file).exists(), !is_confined, "{:?}: {first}; {second}: {ran:?}", walls.tier);
             assert_eq!(ran.is_err(), is_confined, "{:?}: {first}; {second}: {ran:?}", walls.tier);
         }
+    }
+}
+
+#[test]
+fn a_name_that_went_from_one_allowed_folder_went_from_those_around_it() {
+    for walls in tiers() {
+        let (ground, records) = (Ground::new(), tempfile::tempdir().unwrap());
+        ground.write("a/p/.mcp.json", "theirs");
+        let ran = run_tool_recorded(&walls, &ground.path("a"), "mv web w0", records.path());
+        assert!(ran.is_ok_and(|result| result.get("reverted").is_none()));
+        let ran = run_tool_recorded(&walls, &ground.path(""), "cd a; mv p web; sleep 0.2", records.path());
+        assert!(ran.is_err() && !ground.path("a/web/.mcp.json").exists(), "{:?}: {ran:?}", walls.tier);
     }
 }
 

@@ -80,6 +80,40 @@ const ATTACKS: &[Attack] = &[
         asked: "src",
     },
     Attack {
+        name: "objects by way of a name that is no folder, and back",
+        lay_out: |ground| {
+            without(ground, "objects");
+            ground.link("../x/../obj", "src/objects");
+            folder(ground, "obj");
+        },
+        command: "mkdir x",
+        calls: || vec![("create_directory", json!({"path": "x"}))],
+        asked: "src",
+    },
+    Attack {
+        name: "a common folder by way of a name that is no folder, and back",
+        lay_out: |ground| {
+            ground.put("src/HEAD", HEAD);
+            ground.put("src/commondir", "../x/../real\n");
+            linked(ground, "src", "real");
+            folder(ground, "real/objects");
+            folder(ground, "real/refs");
+        },
+        command: "mkdir x",
+        calls: || vec![("write_file", json!({"path": "x/notes.txt", "content": "hello"}))],
+        asked: "src",
+    },
+    Attack {
+        name: "a file .git that leads by way of a name that is no folder, and back",
+        lay_out: |ground| {
+            ground.put("src/.git", "gitdir: ../x/../gd\n");
+            bare(ground, "gd", "src");
+        },
+        command: "mkdir x",
+        calls: || vec![("create_directory", json!({"path": "x"}))],
+        asked: "src",
+    },
+    Attack {
         name: "references at the end of links",
         lay_out: |ground| {
             without(ground, "refs");
@@ -301,6 +335,36 @@ fn no_file_tool_completes_a_repository() {
         ground.status(attack.asked);
         assert!(!ground.mark().exists(), "{}", attack.name);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn beside_what_is_obeyed_by_where_a_process_stands_no_command_runs_and_nothing_is_made() {
+    if no_git() {
+        return;
+    }
+    let lay_out = |ground: &Ground| {
+        without(ground, "objects");
+        ground.link("/proc/self/cwd/../n/obj", "src/objects");
+    };
+    let ground = Ground::new();
+    lay_out(&ground);
+    run_tool(&CommandWalls::default(), &ground.folder(), "mkdir -p n/obj").unwrap();
+    ground.status("src");
+    assert!(ground.mark().exists(), "the control: whoever stands in src finds a repository");
+    for walls in tiers() {
+        let ground = Ground::new();
+        lay_out(&ground);
+        let ran = run_tool(&walls, &ground.folder(), "mkdir -p n/obj").unwrap_err();
+        assert_eq!(ran.failure.code, nod::ir::Code::ProtectedPathDenied, "{:?}", walls.tier);
+        assert!(!ground.folder().join("n").exists());
+    }
+    let ground = Ground::new();
+    lay_out(&ground);
+    let args = json!({"path": ground.folder().join("n/obj")}).to_string();
+    let mut desk = Desk::new(Vec::new());
+    let ran = desk.tool_among(&[&ground.folder()], "create_directory", &args, &Answer::AllowOnce);
+    assert_eq!(ran.code(), Some("PROTECTED_PATH_DENIED"), "{ran:?}");
 }
 
 #[test]

@@ -1,25 +1,25 @@
 //! Names from which folders and links went away by what Nod ran: kept for a while, so that what comes to lie there by a
 //! later call is judged as in the place of another.
 //!
-//! A name is kept as the number that stands for it, one file for an allowed folder, in Nod's own folder. What is lost of it
-//! is judged as a name that nobody had.
+//! A name is kept as the number that stands for its whole path, so that it is known in every allowed folder, in Nod's own
+//! folder. What is lost of it is judged as a name that nobody had.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
+use std::hash::Hasher as _;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::kept::Object;
-use super::look::{Found, number_of};
+use super::look::{Found, top_of};
 use super::moved::thing_at;
 use super::{Guard, GuardedRoot};
-use crate::workspace::{Root, Target};
+use crate::workspace::Target;
 
 /// Beside the records of runs.
-const FOLDER: &str = "departed";
+const FILE: &str = "departed.json";
 /// The newest are kept.
 const MOST: usize = 10_000;
 /// A command that takes away more than this is remembered by the outermost ones.
@@ -30,7 +30,7 @@ const KEPT_FOR_NS: i128 = 30 * 24 * 3600 * 1_000_000_000;
 /// A name that somebody had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Departed {
-    /// Of the path from the allowed folder.
+    /// Of the whole path.
     number: u64,
     /// What it led to; none that there is where that is not known.
     object: Object,
@@ -43,14 +43,14 @@ impl Guard {
     /// there too.
     pub fn recall(&mut self, records: &Path) {
         let now_ns = now_ns();
+        let known = File::open(records.join(FILE)).and_then(|file| {
+            file.lock_shared()?;
+            read(&file)
+        });
+        let known = known.unwrap_or_default();
+        let kept: Vec<&Departed> = known.iter().filter(|one| now_ns - one.at_ns < KEPT_FOR_NS).collect();
         for guarded in &mut self.roots {
-            let known = File::open(place(records, &guarded.root)).and_then(|file| {
-                file.lock_shared()?;
-                read(&file)
-            });
-            let known = known.unwrap_or_default();
-            let is_kept = |one: &&Departed| now_ns - one.at_ns < KEPT_FOR_NS;
-            guarded.before.recall(known.iter().filter(is_kept).map(|one| (one.number, one.object)));
+            guarded.before.recall(kept.iter().map(|one| (one.number, one.object)));
         }
         self.records = Some(records.to_path_buf());
     }
@@ -72,42 +72,33 @@ impl GuardedRoot {
         let is_few = all.len() <= MOST_OF_ONE;
         let folders = gone.into_iter().filter(|(number, _)| is_few || is_outermost(number));
         let links = self.before.links.iter().filter(|(path, _)| thing_at(self.root.folder(), path).is_none());
-        let links = links.map(|(path, link)| (number_of(path), link.end.unwrap_or_default()));
-        note(records, &self.root, folders.chain(links).collect());
+        let links = links.map(|(path, link)| (self.before.number_of(path), link.end.unwrap_or_default()));
+        note(records, folders.chain(links).collect());
     }
 }
 
 /// Notes that a tool has taken a folder away.
 pub fn note_departed(records: &Path, target: &Target) {
-    let Some(root) = target.root() else { return };
-    let Ok(path) = target.resolved().strip_prefix(root.real_path()) else { return };
-    let path: Vec<OsString> = path.iter().map(OsString::from).collect();
-    note(records, root, vec![(number_of(&path), Object::default())]);
+    note(records, vec![(top_of(target.resolved()).finish(), Object::default())]);
 }
 
-fn note(records: &Path, root: &Root, gone: Vec<(u64, Object)>) {
+fn note(records: &Path, gone: Vec<(u64, Object)>) {
     if gone.is_empty() {
         return;
     }
-    if let Err(error) = open(records, root).and_then(|file| add(&file, gone)) {
+    if let Err(error) = open(records).and_then(|file| add(&file, gone)) {
         tracing::warn!(%error, "names that folders had could not be kept");
     }
 }
 
-/// The file of an allowed folder.
-fn place(records: &Path, root: &Root) -> PathBuf {
-    let path: Vec<OsString> = root.real_path().iter().map(OsString::from).collect();
-    records.join(FOLDER).join(format!("{:016x}.json", number_of(&path)))
-}
-
-/// The same, for this process alone.
-fn open(records: &Path, root: &Root) -> io::Result<File> {
+/// The file, for this process alone.
+fn open(records: &Path) -> io::Result<File> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(records.join(FOLDER))?;
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(place(records, root))?;
+    builder.create(records)?;
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(records.join(FILE))?;
     file.lock()?;
     Ok(file)
 }

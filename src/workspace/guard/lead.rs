@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kept::Content;
 use super::look::Found;
+use super::name::FOLDER_OF_PACKAGES;
 use crate::workspace::Root;
 use crate::workspace::lead::Leads;
 
@@ -42,6 +43,9 @@ pub(super) fn none() -> Leads {
     Leads::new(home.as_ref().map(directories::BaseDirs::home_dir))
 }
 
+/// More links into packages are not looked for.
+const MOST_LINKS: usize = 1_000;
+
 /// Adds those that begin at what a walk has found.
 pub(super) fn add_found(leads: &mut Leads, root: &Root, found: &Found) {
     let place = |path: &[OsString]| super::below(root, path);
@@ -57,6 +61,10 @@ pub(super) fn add_found(leads: &mut Leads, root: &Root, found: &Found) {
             Content::File(_) if path.last().is_some_and(|name| name == ".git") => leads.pointer(&place(path)),
             Content::File(_) | Content::Folder | Content::Unknown => {}
         }
+    }
+    // In packages nobody works, but for those who come to them by another name.
+    for path in found.links.keys().take(MOST_LINKS) {
+        leads.link_into(&place(path), FOLDER_OF_PACKAGES);
     }
 }
 

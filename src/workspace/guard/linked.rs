@@ -15,6 +15,7 @@ use super::moved::rename_new;
 use super::name::{Around, Names, PickedUp};
 use super::{Revert, Reverted};
 use crate::policy::TargetKind;
+use crate::workspace::lead::is_shifting;
 use crate::workspace::{Folder, Root};
 
 /// At most so many folders are looked at behind all links; what lies further is not trusted.
@@ -136,12 +137,16 @@ impl Before<'_> {
         owner.is_some_and(|owner| owner != path && rename_new(self.root, owner, path).is_ok())
     }
 
+    /// Where something of an allowed folder lies.
+    fn true_place(&self, path: &[OsString]) -> Option<PathBuf> {
+        let (name, parents) = path.split_last()?;
+        Some(descend(self.root, parents)?.true_path().ok()?.join(name))
+    }
+
     /// Whether the link at a path, where a folder or another link was, leads to something that is obeyed there from now on.
     pub(super) fn misleads(&self, path: &[OsString], room: &mut usize) -> bool {
         const MOST_LINKS: usize = 1000;
-        let place = path
-            .split_last()
-            .and_then(|(name, parents)| Some(descend(self.root, parents)?.true_path().ok()?.join(name)));
+        let place = self.true_place(path);
         let mut waiting: Vec<(Vec<OsString>, PathBuf)> =
             place.map(|place| (path.to_vec(), place)).into_iter().collect();
         for _ in 0..MOST_LINKS {
@@ -156,6 +161,10 @@ impl Before<'_> {
 
     fn behind(&self, path: &[OsString], place: &Path, room: &mut usize) -> Behind {
         let nothing = Behind::Links(Vec::new());
+        // What it shows to the person is not what it shows here.
+        if is_shifting(place) {
+            return Behind::New;
+        }
         let end = match Folder::open_ambient(place) {
             Ok(end) => end,
             // Whoever knows a name in it comes there all the same.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::path::Path;
 
 use super::kept::{Kept, Object, Room, descend, object_of};
 use super::lead::Led;
@@ -30,6 +31,8 @@ pub(super) const OWNER_MAY_ALL: u32 = 0o700;
 /// What lies in a folder, as far as it matters here.
 #[derive(Debug, Default)]
 pub(super) struct Found {
+    /// The beginning of every path's number: that of the allowed folder.
+    pub(super) top: DefaultHasher,
     /// By path from the allowed folder.
     pub(super) protected: BTreeMap<Vec<OsString>, Kept>,
     /// The outermost of the protected ones, nearest first.
@@ -82,7 +85,16 @@ impl Found {
 
     /// The folder that was looked at by this path.
     pub(super) fn folder_at(&self, path: &[OsString]) -> Option<Object> {
-        self.paths.get(&number_of(path)).copied()
+        self.paths.get(&self.number_of(path)).copied()
+    }
+
+    /// The number that stands for a path, in every allowed folder the same.
+    pub(super) fn number_of(&self, path: &[OsString]) -> u64 {
+        let mut hasher = self.top.clone();
+        for name in path {
+            name.hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// Notes where the folders are that something protected lies in or below.
@@ -101,7 +113,7 @@ impl Found {
     /// The same as it was noted before a crash.
     pub(super) fn with_places(self, places: impl Iterator<Item = (Vec<OsString>, Object)>) -> Self {
         let places: HashMap<Object, Vec<OsString>> = places.map(|(path, object)| (object, path)).collect();
-        let paths = places.iter().map(|(object, path)| (number_of(path), *object)).collect();
+        let paths = places.iter().map(|(object, path)| (self.number_of(path), *object)).collect();
         Self { places, paths, ..self }
     }
 
@@ -167,7 +179,8 @@ impl Look<'_> {
             return Found { unreached: 1, ..Found::default() };
         };
         let is_before = self.before.is_none();
-        let mut walk = Walk { look: self, mount, room: Room::default(), path: Vec::new(), found: Found::default() };
+        let found = Found { top: top_of(self.root.real_path()), ..Found::default() };
+        let mut walk = Walk { look: self, mount, room: Room::default(), path: Vec::new(), found };
         for start in starts {
             walk.start(start);
         }
@@ -301,10 +314,10 @@ impl Walk<'_> {
             self.found.git_folders.push(self.path.clone());
         }
         self.found.folders.insert(object);
-        let number = number_of(&self.path);
+        let number = self.found.number_of(&self.path);
         self.found.paths.insert(number, object);
         if let Some((_, above)) = self.path.split_last() {
-            self.found.above.insert(number, number_of(above));
+            self.found.above.insert(number, self.found.number_of(above));
         }
         // Watched before it is read: what appears in between is in one of the two.
         let (number, name) = (self.look.number, self.path.last().cloned().unwrap_or_default());
@@ -415,10 +428,13 @@ impl Walk<'_> {
     }
 }
 
-pub(super) fn number_of(path: &[OsString]) -> u64 {
+/// The beginning of the numbers of all paths in a folder.
+pub(super) fn top_of(path: &Path) -> DefaultHasher {
     let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
-    hasher.finish()
+    for name in path {
+        name.hash(&mut hasher);
+    }
+    hasher
 }
 
 /// Whether names in it can be listed, and what they stand for be found out.

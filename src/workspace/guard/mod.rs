@@ -32,7 +32,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::lead::Leads;
+use super::lead::{Leads, is_shifting};
 use super::{Folder, Root};
 use crate::policy::TargetKind;
 use back::Before;
@@ -225,6 +225,16 @@ impl Guard {
     /// nothing keeps what git, an editor or an agent obeys at once.
     pub fn is_blind(&self) -> bool {
         cfg!(target_os = "linux") && self.watcher.is_none()
+    }
+
+    /// What is obeyed or not by where a process stands, as a link to that has it: nobody can tell what a command makes of it.
+    pub fn shifting(&self) -> Option<PathBuf> {
+        self.roots.iter().find_map(|guarded| {
+            let mut nearly = guarded.nearly.iter().filter(|one| one.is_made(&guarded.root));
+            let links = guarded.before.protected.iter().filter(|(_, kept)| matches!(kept.content, Content::Link(_)));
+            let mut links = links.map(|(path, _)| below(&guarded.root, path));
+            nearly.next().map(|one| one.place(&guarded.root)).or_else(|| links.find(|link| is_shifting(link)))
+        })
     }
 
     /// How many places could not be looked at, at least: what has a secret name there is not covered, and what something

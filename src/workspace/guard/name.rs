@@ -70,7 +70,7 @@ const FOLDERS_OF_PROGRAMS: &[&str] = &[
 /// Watched for by running programs.
 const PICKED_UP_AT_ONCE: &[&str] = &[".mcp.json", "mcp.json", "tasks.json"];
 /// Packages bring settings of editors along; an editor or agent obeys those only in the folder that it was opened in.
-const FOLDER_OF_PACKAGES: &str = "node_modules";
+pub(super) const FOLDER_OF_PACKAGES: &str = "node_modules";
 /// Where git keeps what nothing executes.
 const GIT_DATA: &[&str] = &["objects", "refs", "logs", "lfs", "info"];
 
@@ -89,6 +89,8 @@ impl Around {
     pub(super) fn with(mut self, led: Vec<Led>) -> Self {
         let (here, below): (Vec<Led>, Vec<Led>) = led.into_iter().partition(|led| led.rest.is_empty());
         self.led = below;
+        // Somebody comes here by another name.
+        self.is_of_packages &= here.is_empty();
         for led in here {
             let git = led.names.iter().position(|name| is_git(name));
             let is_all_protected = judge(&led.names).is_some();

@@ -15,7 +15,7 @@ use super::look::{Found, PARTS};
 use super::name::PickedUp;
 use super::{Revert, Reverted, Taken, below};
 use crate::policy::TargetKind;
-use crate::workspace::lead::{is_taken, lacking};
+use crate::workspace::lead::{is_taken, lacking, may_be_taken};
 use crate::workspace::{Folder, Root};
 
 const HEAD: &str = "HEAD";
@@ -53,9 +53,14 @@ impl Nearly {
         self.lacking.iter().cloned().chain(parts).filter_map(changed_ns).any(|changed_ns| changed_ns > ended_ns)
     }
 
-    /// Whether git works in it now.
+    /// Whether git works in it now, at least for whoever stands in the right place.
     pub(super) fn is_made(&self, root: &Root) -> bool {
-        is_taken(&below(root, &self.path))
+        may_be_taken(&below(root, &self.path))
+    }
+
+    /// Its place.
+    pub(super) fn place(&self, root: &Root) -> PathBuf {
+        below(root, &self.path)
     }
 }
 

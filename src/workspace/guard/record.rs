@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::kept::{Content, Kept, Object, descend};
 use super::lead::Led;
 use super::life::{self, Birth};
-use super::look::{Found, Top};
+use super::look::{Found, Top, top_of};
 use super::name::{Names, PickedUp};
 use super::nearly::Nearly;
 use super::placeholder::{self, Left};
@@ -351,6 +351,7 @@ impl GuardedRoot {
         let protected: BTreeMap<Vec<OsString>, Kept> =
             recorded.protected.into_iter().map(|recorded| (recorded.path.clone(), recorded.into_kept())).collect();
         let before = Found {
+            top: top_of(root.real_path()),
             protected,
             git_folders: recorded.git_folders,
             folders: recorded.parents.into_iter().collect(),

@@ -12,7 +12,7 @@ mod way;
 
 pub use reach::{Coming, Effect, Ways, reaches};
 pub(super) use repository::{Leads, is_repository};
-pub(super) use taken::{is_taken, lacking};
+pub(super) use taken::{is_shifting, is_taken, lacking, may_be_taken};
 
 use std::path::PathBuf;
 

@@ -118,7 +118,7 @@ fn made_repositories(target: &Path, root: &Path, effect: Effect, coming: &Coming
     let is_on_the_disk = |path: &Path| std::fs::symlink_metadata(path).is_ok();
     let is_coming = |path: &Path| own.has(path) || coming.has(path);
     let is_going = |path: &Path| is_gone && folded(path) == folded(target);
-    let then = Then { is_coming: &is_coming, is_going: &is_going };
+    let then = Then { is_coming: &is_coming, is_going: &is_going, counts_shifting: !is_gone };
     // What has all its parts is kept as a repository, whatever these are; git takes it for one when they are in order.
     let looks_like_one = |folder: &Path| {
         is_repository_if(folder, |path| is_coming(path) || is_on_the_disk(path))
@@ -311,12 +311,23 @@ mod tests {
         place.write("gd/HEAD", "ref: refs/heads/x");
         place.write("gd/refs/x", "");
         place.link("../of-gd", "gd/objects");
+        place.write("turned/HEAD", "ref: refs/heads/x");
+        place.write("turned/commondir", "../x/../real-2");
+        place.write("real-2/objects/x", "");
+        place.write("real-2/refs/x", "");
+        place.write("far/.git", "gitdir: ../y/../whole\n");
+        place.write("whole/HEAD", "ref: refs/heads/x");
+        place.write("whole/objects/x", "");
+        place.write("whole/refs/x", "");
         let made = |folder: &str| vec![Reach::MakesRepository { folder: place.path(folder) }];
         for (path, purpose, folder) in [
             ("n/objects", Purpose::CreateFolder, "src"),
             ("n/objects/readme.txt", Purpose::Write, "src"),
             ("real/refs/a/b", Purpose::Write, "deep"),
             ("of-gd/x", Purpose::CreateFolder, "gd"),
+            ("x", Purpose::CreateFolder, "turned"),
+            ("x/readme", Purpose::Write, "turned"),
+            ("y", Purpose::CreateFolder, "far/.git"),
         ] {
             let found = place.reaches(path, purpose);
             assert!(found.starts_with(&made(folder)), "{path}: {found:?}");
@@ -326,6 +337,17 @@ mod tests {
         }
         // The folder that leads on is no part yet.
         assert_eq!(place.reaches("n", Purpose::CreateFolder), []);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn beside_a_repository_for_whoever_stands_in_the_right_place_nothing_is_made() {
+        let place = Place::with(&[("src/HEAD", "ref: refs/heads/x"), ("src/refs/x", ""), ("a.txt", "")]);
+        assert_eq!(place.reaches("n", Purpose::CreateFolder), []);
+        place.link("/proc/self/cwd/../n/objects", "src/objects");
+        let made = vec![Reach::MakesRepository { folder: place.path("src") }];
+        assert_eq!(place.reaches("n", Purpose::CreateFolder), made);
+        assert_eq!(place.reaches("a.txt", Purpose::Delete), []);
     }
 
     #[test]

@@ -128,6 +128,10 @@ impl Leads {
             let git = top.join(to);
             self.lead(&git, &[GIT], &ReachedBy::Repository(git.clone()));
             self.repository(&git, Some(top));
+            // It may not lead there yet.
+            if !is_taken(file) && !self.nearly.iter().any(|known| known == file) {
+                self.nearly.push(file.to_path_buf());
+            }
         }
     }
 
@@ -179,6 +183,15 @@ impl Leads {
     pub(in crate::workspace) fn link(&mut self, place: &Path, names: &[&str]) {
         if std::fs::read_link(place).is_ok() {
             self.lead(place, names, &ReachedBy::Link(place.to_path_buf()));
+        }
+    }
+
+    /// A link that leads to something in a folder of this name.
+    pub(in crate::workspace) fn link_into(&mut self, place: &Path, folder: &str) {
+        let Some(name) = place.file_name().and_then(OsStr::to_str) else { return };
+        let Some(way) = follow(place) else { return };
+        if way.end.parent().is_some_and(|above| above.iter().any(|part| part == folder)) {
+            self.push(way.end, vec![name.to_owned()], &ReachedBy::Link(place.to_path_buf()));
         }
     }
 
@@ -330,8 +343,8 @@ impl Leads {
 
     fn lead(&mut self, path: &Path, names: &[&str], by: &ReachedBy) {
         let Some(way) = follow(path) else { return };
-        // Whoever replaces a link on the way leads elsewhere.
-        for link in way.links {
+        // Whoever replaces a link on the way leads elsewhere; who makes a folder from which it turns back opens it.
+        for link in way.links.into_iter().chain(way.turned) {
             if let Some(name) = link.file_name().map(|name| name.to_string_lossy().into_owned()) {
                 self.push(link, vec![GIT.to_owned(), HOOKS.to_owned(), name], by);
             }

@@ -22,14 +22,39 @@ pub(super) struct Then<'then> {
     pub(super) is_coming: &'then dyn Fn(&Path) -> bool,
     /// Nothing of this path will be there.
     pub(super) is_going: &'then dyn Fn(&Path) -> bool,
+    /// What lies on a way that leads elsewhere for each process counts as there.
+    pub(super) counts_shifting: bool,
+}
+
+/// Where a path leads then.
+enum End {
+    At(PathBuf),
+    Nowhere,
+    /// Elsewhere for each process.
+    Anywhere,
 }
 
 impl Then<'_> {
     /// As it is.
-    const NOW: Self = Self { is_coming: &|_| false, is_going: &|_| false };
+    const NOW: Self = Self { is_coming: &|_| false, is_going: &|_| false, counts_shifting: false };
+    /// As it is for some process.
+    const FOR_SOME: Self = Self { counts_shifting: true, ..Self::NOW };
 
+    fn end(&self, path: &Path) -> End {
+        match follow(path) {
+            Some(way) if way.is_shifting => End::Anywhere,
+            Some(way) if way.turned.iter().all(|turned| (self.is_coming)(turned)) => End::At(way.end),
+            Some(_) | None => End::Nowhere,
+        }
+    }
+
+    /// Whether something else than now is met by this path.
     fn comes(&self, path: &Path) -> bool {
-        follow(path).is_some_and(|way| (self.is_coming)(&way.end))
+        match self.end(path) {
+            End::At(end) => (self.is_coming)(&end) || follow(path).is_some_and(|way| !way.turned.is_empty()),
+            End::Nowhere => false,
+            End::Anywhere => self.counts_shifting,
+        }
     }
 }
 
@@ -38,34 +63,56 @@ pub(in crate::workspace) fn is_taken(git: &Path) -> bool {
     is_taken_then(git, &Then::NOW)
 }
 
+/// Whether git works there for whoever stands in the right place, as links to where a process stands have it.
+pub(in crate::workspace) fn may_be_taken(git: &Path) -> bool {
+    is_taken_then(git, &Then::FOR_SOME)
+}
+
+/// Whether a path leads elsewhere for each process.
+pub(in crate::workspace) fn is_shifting(path: &Path) -> bool {
+    follow(path).is_some_and(|way| way.is_shifting)
+}
+
 /// Whether it would then.
 pub(super) fn is_taken_then(git: &Path, then: &Then<'_>) -> bool {
-    let Some(git) = folder_of(git) else { return false };
+    let git = match folder_of(git, then) {
+        End::At(git) => git,
+        End::Nowhere => return false,
+        End::Anywhere => return then.counts_shifting,
+    };
     let head = git.join(HEAD);
-    let has_head = (then.is_coming)(&head) || is_head(&head);
+    let has_head = (then.is_coming)(&head) || then.comes(&head) || is_head(&head);
     has_head
         && match common_of(&git, then) {
             Common::Anything => true,
-            Common::At(common) => {
-                PARTS.iter().map(|part| common.join(part)).all(|part| then.comes(&part) || system::may_pass(&part))
-            }
+            Common::At(common) => PARTS
+                .iter()
+                .map(|part| common.join(part))
+                .all(|part| then.comes(&part) || (matches!(then.end(&part), End::At(_)) && system::may_pass(&part))),
             Common::Nothing => false,
         }
 }
 
 /// Where something would have to appear for git to work there: the outermost missing ones on the ways to what it lacks.
 pub(in crate::workspace) fn lacking(git: &Path) -> Vec<PathBuf> {
-    let Some(git) = folder_of(git) else { return Vec::new() };
-    let common = match common_of(&git, &Then::NOW) {
-        Common::At(common) => common,
-        Common::Anything | Common::Nothing => git.clone(),
+    let all = match folder_of(git, &Then::NOW) {
+        End::At(git) => {
+            let common = match common_of(&git, &Then::NOW) {
+                Common::At(common) => common,
+                Common::Anything | Common::Nothing => git.clone(),
+            };
+            let own = [git.join(HEAD), git.join(COMMON)];
+            own.into_iter().chain(PARTS.iter().map(|part| common.join(part))).collect()
+        }
+        End::Nowhere => named_by(git).into_iter().collect(),
+        End::Anywhere => Vec::new(),
     };
-    let all = [git.join(HEAD), git.join(COMMON)].into_iter().chain(PARTS.iter().map(|part| common.join(part)));
-    let missing = all.filter_map(|path| first_missing(&follow(&path)?.end));
     let mut found: Vec<PathBuf> = Vec::new();
-    for path in missing {
-        if !found.contains(&path) {
-            found.push(path);
+    for path in all.iter().filter_map(|path| follow(path)) {
+        for missing in path.turned.iter().chain([&path.end]).filter_map(|path| first_missing(path)) {
+            if !found.contains(&missing) {
+                found.push(missing);
+            }
         }
     }
     found
@@ -77,14 +124,21 @@ fn first_missing(path: &Path) -> Option<PathBuf> {
 }
 
 /// The folder that git would look at, with no link in its path.
-fn folder_of(git: &Path) -> Option<PathBuf> {
-    let end = follow(git)?.end;
-    if !end.is_file() {
-        return Some(end);
+fn folder_of(git: &Path, then: &Then<'_>) -> End {
+    match then.end(git) {
+        End::At(end) if end.is_file() => named_by(&end).map_or(End::Nowhere, |named| then.end(&named)),
+        end @ (End::At(_) | End::Nowhere | End::Anywhere) => end,
     }
-    let said = read_bytes(&end)?;
-    let to = path_of(said.strip_prefix(b"gitdir: ")?);
-    Some(follow(&end.parent()?.join(to?))?.end)
+}
+
+/// What a file says that stands for a folder of git; of a folder its own path.
+fn named_by(git: &Path) -> Option<PathBuf> {
+    if !git.is_file() {
+        return Some(git.to_path_buf());
+    }
+    let said = read_bytes(git)?;
+    let to = path_of(said.strip_prefix(b"gitdir: ")?)?;
+    Some(git.parent()?.join(to))
 }
 
 enum Common {
@@ -203,6 +257,30 @@ mod tests {
             false,
         ),
         (&[("objects", None), ("refs", None)], false),
+        // By way of a name that is no folder, and back.
+        (
+            &[("HEAD", Some("ref: refs/heads/m")), ("objects", Some("-> ../x/../o")), ("refs", None), ("../o", None)],
+            false,
+        ),
+        (
+            &[
+                ("HEAD", Some("ref: refs/heads/m")),
+                ("objects", Some("-> ../x/../o")),
+                ("refs", None),
+                ("../o", None),
+                ("../x", None),
+            ],
+            true,
+        ),
+        (
+            &[
+                ("HEAD", Some("ref: refs/heads/m")),
+                ("commondir", Some("../x/../c")),
+                ("../c/objects", None),
+                ("../c/refs", None),
+            ],
+            false,
+        ),
     ];
 
     fn lay_out(folder: &Path, layout: Layout) {

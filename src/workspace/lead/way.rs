@@ -8,6 +8,8 @@ use crate::workspace::Folder;
 
 /// As many links as Linux follows.
 const MOST_LINKS: usize = 40;
+/// Where links lead to what a process has open, and where it stands.
+const PROCESSES: &str = "/proc";
 /// More of a configuration is not read.
 const MOST_BYTES: u64 = 1024 * 1024;
 
@@ -18,6 +20,10 @@ pub(super) struct Way {
     pub(super) end: PathBuf,
     /// The links that were met.
     pub(super) links: Vec<PathBuf>,
+    /// Names of no folder from which `..` leads back: the system goes this way only where they are folders.
+    pub(super) turned: Vec<PathBuf>,
+    /// Whether it leads elsewhere for another process: over `/proc/self/cwd` or its kin.
+    pub(super) is_shifting: bool,
 }
 
 /// Follows an absolute path to its end; `None` where it is none, or leads over too many links.
@@ -26,10 +32,13 @@ pub(super) fn follow(path: &Path) -> Option<Way> {
         return None;
     }
     let mut end = PathBuf::new();
-    let mut links = Vec::new();
+    let (mut links, mut turned, mut is_shifting) = (Vec::new(), Vec::new(), false);
     let mut pending = parts(path);
     while let Some(part) = pending.pop() {
         if part == ".." {
+            if !end.as_os_str().is_empty() && !end.is_dir() {
+                turned.push(end.clone());
+            }
             end.pop();
             continue;
         }
@@ -45,9 +54,10 @@ pub(super) fn follow(path: &Path) -> Option<Way> {
             end = PathBuf::new();
         }
         pending.extend(parts(&to));
+        is_shifting |= next.starts_with(PROCESSES);
         links.push(next);
     }
-    Some(Way { end, links })
+    Some(Way { end, links, turned, is_shifting })
 }
 
 /// The last one first.
@@ -76,7 +86,10 @@ pub(super) fn read(path: &Path) -> Option<String> {
 
 /// The same as it is.
 pub(super) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
-    let end = follow(path)?.end;
+    let Way { end, turned, .. } = follow(path)?;
+    if !turned.is_empty() {
+        return None;
+    }
     let folder = Folder::open_ambient(end.parent()?).ok()?;
     let (file, _) = folder.open_file(end.file_name()?).ok()?;
     let mut bytes = Vec::new();
@@ -103,12 +116,17 @@ mod tests {
         let way = |path: &str| follow(&top.join(path));
         let to = |end: &str, links: &[&str]| {
             let links = links.iter().map(|link| top.join(link)).collect();
-            Some(Way { end: top.join(end), links })
+            Some(Way { end: top.join(end), links, turned: Vec::new(), is_shifting: false })
         };
         assert_eq!(way("l/../c"), to("a/c", &["l"]));
         assert_eq!(way("l/c/d"), to("a/b/c/d", &["l"]));
         assert_eq!(way("a/m"), to("missing/x", &["a/m"]));
         assert_eq!(way("round"), None);
+        assert_eq!(way("l/../../x/../a").unwrap().turned, [top.join("x")]);
+        assert!(!way("l/../../x/../a").unwrap().is_shifting);
+        symlink("/proc/self/cwd/a", top.join("shifting")).unwrap();
+        assert_eq!(way("shifting/b").unwrap().is_shifting, cfg!(target_os = "linux"));
+        assert_eq!(read(&top.join("x/../l/c")), None, "the system does not come there");
         assert_eq!(follow(Path::new("a")), None);
         assert_eq!(read(&top.join("a/b")), None);
         fs::write(top.join("a/b/c"), "text").unwrap();

@@ -211,7 +211,7 @@ fn what_a_tool_took_away_is_known_to_the_next_command_and_ages() {
     assert_eq!(told, [("p/.vscode", Revert::Restored)]);
     fs::rename(place.path("web"), place.path("rest")).unwrap();
     // After a while the name is free.
-    let file = fs::read_dir(records.path().join("departed")).unwrap().next().unwrap().unwrap().path();
+    let file = records.path().join("departed.json");
     let text = fs::read_to_string(&file).unwrap();
     let mut all: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
     for one in &mut all {
