@@ -18,6 +18,7 @@ mod walk;
 mod word;
 mod wrapper;
 
+pub use program::is_taken_for_plain;
 pub use started::{Language, NamedFile, StartedFiles};
 
 /// What the parser made of a command line.

@@ -27,7 +27,9 @@ mod secret;
 mod surroundings;
 
 pub use blocked::{FolderConcern, blocked_path, folder_concern};
-pub use command::{CommandJudgement, Language, NamedFile, StartedFiles, judge_command, started_files};
+pub use command::{
+    CommandJudgement, Language, NamedFile, StartedFiles, is_taken_for_plain, judge_command, started_files,
+};
 pub use decide::{Decision, decide};
 pub use display::{
     Deception, Segment, encode_host, escape, escape_address, escape_controls, escape_json, escape_name, find_controls,

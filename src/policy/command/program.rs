@@ -212,6 +212,14 @@ const INSTALLED: &[&str] = &["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr
 
 /// What git does without running anything that its configuration names: no filter, text conversion, watcher of files, signer,
 /// pager or editor.
+/// Whether a command of this name is taken for an installed program that runs nothing in its turn but what its line names.
+pub fn is_taken_for_plain(name: &str) -> bool {
+    PLAIN.contains(&name)
+        || WRITERS.contains(&name)
+        || is_transparent(name)
+        || matches!(name, "sh" | "bash" | "dash" | "git")
+}
+
 const PLAIN_GIT: &[&str] =
     &["rev-parse", "ls-tree", "merge-base", "name-rev", "show-ref", "count-objects", "version", "--version"];
 

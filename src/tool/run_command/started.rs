@@ -3,13 +3,14 @@
 //! elsewhere in the moment between that look and the start of the shell is not noticed.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::ir::{StartMoment, Started, StartedFile};
-use crate::policy::{Language, NamedFile, RelPath, started_files};
+use crate::policy::{Language, NamedFile, RelPath, is_taken_for_plain, started_files};
 use crate::workspace::{Purpose, Root, Target, resolve};
 
 /// The largest file whose content is bound, and the most of all of one command, in bytes.
@@ -17,6 +18,19 @@ const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The largest script that is read for what it starts in its turn: as much as a command line that is taken apart.
 const SCRIPT_BYTES_MAX: usize = 64 * 1024;
+/// Where the system, or its package manager, keeps programs.
+const SYSTEM_FOLDERS: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/opt/homebrew/bin",
+    "/opt/homebrew/sbin",
+    "/run/current-system/sw/bin",
+    "/snap/bin",
+];
 /// More files than these are not followed.
 const FILES_MAX: usize = 64;
 
@@ -259,16 +273,22 @@ fn leads_into(path: &str, roots: &[Root]) -> bool {
     let is_inside = |place: &Path| roots.iter().any(|root| place.starts_with(root.real_path()));
     std::env::split_paths(path).any(|folder| {
         // A link may lead there, as one to the current version of something does.
+        let leads_inside = |program: &Path| program.is_symlink() && is_inside(&real_path(program));
+        // What the system did not install under a name of its own may run anything: a wrapper, or a second name of a file.
+        let is_of_the_system = SYSTEM_FOLDERS.iter().any(|system| folder == Path::new(system));
+        let is_another = |program: &Path| {
+            !is_of_the_system && program.file_name().and_then(OsStr::to_str).is_some_and(is_taken_for_plain)
+        };
         is_inside(&folder)
             || is_inside(&real_path(&folder))
-            || links_of(&folder).any(|link| is_inside(&real_path(&link)))
+            || programs_in(&folder).any(|program| leads_inside(&program) || is_another(&program))
     })
 }
 
-/// The links in a folder of programs.
-fn links_of(folder: &Path) -> impl Iterator<Item = PathBuf> {
+/// What lies in a folder of programs.
+fn programs_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())).map(|entry| entry.path())
+    entries.map(|entry| entry.path())
 }
 
 /// Where a folder really lies; what is not there yet, where its name says.
@@ -301,18 +321,25 @@ mod tests {
         use std::os::unix::fs::symlink;
         let place = tempfile::tempdir().unwrap();
         let real = real_path(place.path());
-        for folder in ["work/bin", "bin", "plain", "linked", "chain"] {
+        for folder in ["work/bin", "bin", "plain", "linked", "chain", "wrapper"] {
             std::fs::create_dir_all(real.join(folder)).unwrap();
         }
         std::fs::write(real.join("work/bin/date"), "").unwrap();
-        std::fs::write(real.join("plain/date"), "").unwrap();
-        symlink("../plain/date", real.join("bin/date")).unwrap();
-        symlink("../work/bin/date", real.join("linked/date")).unwrap();
-        symlink("../linked/date", real.join("chain/date")).unwrap();
+        std::fs::write(real.join("plain/tool"), "").unwrap();
+        std::fs::write(real.join("wrapper/date"), "").unwrap();
+        symlink("../plain/tool", real.join("bin/tool")).unwrap();
+        symlink("../work/bin/date", real.join("linked/tool")).unwrap();
+        symlink("../linked/tool", real.join("chain/tool")).unwrap();
         let roots = [Root::open(&real.join("work")).unwrap()];
-        for (path, expected) in
-            [("plain", false), ("bin", false), ("none", false), ("work/bin", true), ("linked", true), ("chain", true)]
-        {
+        for (path, expected) in [
+            ("plain", false),
+            ("bin", false),
+            ("none", false),
+            ("work/bin", true),
+            ("linked", true),
+            ("chain", true),
+            ("wrapper", true),
+        ] {
             let path = real.join(path).display().to_string();
             assert_eq!(leads_into(&format!("/nowhere:{path}"), &roots), expected, "{path}");
         }

@@ -390,6 +390,10 @@ mod tests {
         let of = |path: &str| place.reaches_below("", path, Purpose::Write).iter().find_map(Reach::verdict);
         assert_eq!(of("work/b.txt"), None);
         assert_eq!(of("store/config"), DENIED);
+        // A file that a link of this name leads to is one.
+        place.write("said", "nothing");
+        place.link("../said", "other/.git");
+        place.assert(&[("said", DENIED)]);
     }
 
     #[test]

@@ -111,6 +111,7 @@ impl Leads {
                 self.repository(&git, Some(place));
             } else {
                 self.pointer(&git);
+                self.link(&git, &[GIT]);
             }
         } else {
             // It may lead to what is not there yet.
