@@ -24,7 +24,7 @@ pub struct Arguments {
     pub data_dir: Option<PathBuf>,
 
     /// Language of what people read
-    #[arg(long, global = true, value_name = "LANG", value_parser = ["en", "zh-CN"])]
+    #[arg(long, global = true, value_name = "LANG", value_parser = ["en", "zh-CN"], overrides_with = "lang")]
     pub lang: Option<String>,
 
     /// Say more on standard error (repeat for more)

@@ -166,11 +166,16 @@ impl Started {
         }
     }
 
-    /// A simple command is over. Some change nothing but the shell that they are in.
+    /// A simple command is over. Some change nothing but the shell that they are in, and take no time; what a pattern or a
+    /// range becomes may take long.
     pub(super) fn end_step(&mut self, name: Option<&String>) {
         let is_quiet = match name {
             None => true,
-            Some(name) => self.is_bare && matches!(name.as_str(), "cd" | "set" | "export" | "umask" | ":" | "true"),
+            Some(name) => {
+                self.is_bare
+                    && self.is_literal
+                    && matches!(name.as_str(), "cd" | "set" | "export" | "umask" | ":" | "true")
+            }
         };
         self.has_begun |= !is_quiet;
     }

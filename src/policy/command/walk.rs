@@ -405,6 +405,13 @@ impl Walk {
             self.input.downloads |= line.inside.downloads && line.reads_inside;
         }
         self.started.input = file.filter(|file| !is_no_file(file));
+        // What has to be found out first takes its time.
+        let is_target = |redirect: &Redirect| match redirect {
+            Redirect::Reads(word) | Redirect::Writes(word) | Redirect::WritesBoth(word) => is_literal(word),
+            Redirect::HereString(_) | Redirect::HereDocument(_) => true,
+        };
+        let is_at_once = simple.assignments.iter().all(is_literal) && simple.redirects.iter().all(is_target);
+        self.started.has_begun |= !is_at_once;
         self.started.is_named = simple.words.first().is_none_or(is_literal);
         self.started.is_literal = simple.words.iter().all(is_literal);
         self.started.is_bare = simple.assignments.is_empty() && simple.redirects.is_empty();

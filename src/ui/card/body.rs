@@ -10,7 +10,6 @@ use super::diff::{self, language_of_path};
 use super::quantity;
 use super::quantity::bytes;
 use super::rows::{RowTag, Rows};
-use super::teller_key;
 use crate::app::CallView;
 use crate::ir::{CallMark, CallStatus, Decider, DiffLine, DiffTag, Preview, Tier, UndoState};
 use crate::lang::{Lang, Locale};
@@ -132,7 +131,6 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
         };
         lang.text(key).to_owned()
     }));
-    body.facts.extend(teller_key(record).map(|key| lang.text(key).to_owned()));
     let is_final = record.call.name == "run_command" && record.status == CallStatus::Succeeded;
     let fact = match call.undo {
         Some(UndoState::Stale) => Some("undo-stale"),

@@ -10,6 +10,7 @@ use egui::{
 
 use super::node::{Link, Text};
 use super::view::Output;
+use crate::policy::find_controls;
 use crate::ui::theme::{Theme, Type, radius};
 use crate::ui::widget::hover_line;
 
@@ -127,6 +128,21 @@ impl TextPiece {
     pub(super) fn uniform(ui: &Ui, text: &str, format: TextFormat, at: Vec2, width: f32) -> Self {
         let mut job = LayoutJob::single_section(text.to_owned(), format);
         job.wrap.max_width = width.max(1.0);
+        Self::of_job(ui, job, at)
+    }
+
+    /// Source in one format, in which what turns or hides words is seen as its escape.
+    pub(super) fn source(ui: &Ui, theme: &Theme, text: &str, format: &TextFormat, at: Vec2, width: f32) -> Self {
+        let warning = TextFormat { color: theme.colors.warn, background: theme.colors.warn_soft, ..format.clone() };
+        let mut job = LayoutJob::default();
+        job.wrap.max_width = width.max(1.0);
+        let mut start = 0;
+        for hidden in find_controls(text) {
+            job.append(text.get(start..hidden.range.start).unwrap_or_default(), 0.0, format.clone());
+            job.append(&hidden.escape, 0.0, warning.clone());
+            start = hidden.range.end;
+        }
+        job.append(text.get(start..).unwrap_or_default(), 0.0, format.clone());
         Self::of_job(ui, job, at)
     }
 

@@ -329,11 +329,11 @@ impl Flow<'_, '_> {
             }
             Node::Html(text) => {
                 let format = theme.format(Type::Mono, theme.colors.dim);
-                self.uniform(text.trim_end_matches('\n'), format, at, width)
+                self.uniform(text.trim_end_matches('\n'), &format, at, width)
             }
             Node::Plain(text) => {
                 let format = theme.format(Type::Body, color);
-                self.uniform(text.strip_suffix('\n').unwrap_or(text), format, at, width)
+                self.uniform(text.strip_suffix('\n').unwrap_or(text), &format, at, width)
             }
         }
     }
@@ -391,11 +391,11 @@ impl Flow<'_, '_> {
         let look = &self.look;
         let format = look.theme.format(Type::Meta, look.theme.colors.dim);
         let words = look.lang.text(key);
-        self.uniform(words, format, at, width)
+        self.uniform(words, &format, at, width)
     }
 
-    fn uniform(&mut self, text: &str, format: egui::TextFormat, at: Vec2, width: f32) -> f32 {
-        let piece = TextPiece::uniform(self.ui, text, format, at, width);
+    fn uniform(&mut self, text: &str, format: &egui::TextFormat, at: Vec2, width: f32) -> f32 {
+        let piece = TextPiece::source(self.ui, self.look.theme, text, format, at, width);
         let height = piece.size().y;
         self.pieces.push(Piece::Text(piece));
         height

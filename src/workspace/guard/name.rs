@@ -66,6 +66,12 @@ const FOLDERS_OF_PROGRAMS: &[&str] = &[
     ".junie",
     ".trae",
     ".goose",
+    ".helix",
+    ".factory",
+    ".crush",
+    ".augment",
+    ".agents",
+    ".antigravity",
 ];
 /// Watched for by running programs.
 const PICKED_UP_AT_ONCE: &[&str] = &[".mcp.json", "mcp.json", "tasks.json"];
