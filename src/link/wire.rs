@@ -265,17 +265,36 @@ struct Head<'text> {
     sequence: u64,
 }
 
+/// What one side says.
+pub trait Message: DeserializeOwned {
+    /// Reads a message of the type that comes with every call straight into its fields; `None` for every other type. A tagged
+    /// one is copied as a whole before it is read.
+    fn read_often(kind: &str, text: &str) -> Option<serde_json::Result<Self>>;
+}
+
+impl Message for FromDesktop {
+    fn read_often(kind: &str, text: &str) -> Option<serde_json::Result<Self>> {
+        (kind == "tool.call.result").then(|| serde_json::from_str(text).map(Self::Result))
+    }
+}
+
+impl Message for FromServer {
+    fn read_often(kind: &str, text: &str) -> Option<serde_json::Result<Self>> {
+        (kind == "tool.call.request").then(|| serde_json::from_str(text).map(Self::Request))
+    }
+}
+
 /// Reads a frame; fields that are not known are ignored. What is said of a bad one is short, however long it is: a parser
 /// quotes what it stumbles over.
 ///
 /// # Errors
 /// When it is not a JSON object with `type`, `event_id` and `sequence`.
-pub fn read<Body: DeserializeOwned>(text: &str) -> Result<Reading<Body>, NotAFrame> {
+pub fn read<Body: Message>(text: &str) -> Result<Reading<Body>, NotAFrame> {
     let not_a_frame = |error: serde_json::Error| NotAFrame(cut(&error.to_string(), LONGEST_WORDS));
     let Head { kind, event_id, sequence } = serde_json::from_str(text).map_err(not_a_frame)?;
     let event_id = cut(&event_id, LONGEST_EVENT_ID);
     // Not as a `Frame`: a flattened body is copied as a whole before it is read.
-    Ok(match serde_json::from_str(text) {
+    Ok(match Body::read_often(&kind, text).unwrap_or_else(|| serde_json::from_str(text)) {
         Ok(body) => Reading::Message(Frame { event_id, sequence, body }),
         Err(error) => Reading::Unfit {
             sequence,
@@ -335,6 +354,29 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_read_often_is_read_as_everything_else_is() {
+        fn same<Body: Message + PartialEq + std::fmt::Debug>(text: &str) {
+            let plain: Result<Body, _> = serde_json::from_str(text);
+            match read::<Body>(text).unwrap() {
+                Reading::Message(frame) => assert_eq!(frame.body, plain.unwrap(), "{text}"),
+                Reading::Unfit { .. } => assert!(plain.is_err(), "{text}"),
+            }
+        }
+        let head = json!({"type": "tool.call.result", "event_id": "e", "sequence": 1, "mood": "good"});
+        let fields = json!({
+            "tool_call_id": "c", "execution_id": "x", "status": "succeeded", "output": {"a": [1, 2.5]}, "duration_ms": 7,
+        });
+        for left_out in ["", "tool_call_id", "execution_id", "status", "output", "duration_ms"] {
+            let mut frame = head.clone();
+            let all = fields.as_object().unwrap().iter().filter(|(name, _)| *name != left_out);
+            frame.as_object_mut().unwrap().extend(all.map(|(name, value)| (name.clone(), value.clone())));
+            same::<FromDesktop>(&frame.to_string());
+            frame["type"] = "tool.call.request".into();
+            same::<FromServer>(&frame.to_string());
+        }
+    }
 
     #[test]
     fn frames_carry_the_names_of_the_specification() {
