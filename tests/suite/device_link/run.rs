@@ -414,12 +414,25 @@ async fn two_answers_in_one_conversation_do_not_run_into_each_other(operator: Op
     let mut events = client.run(&first).await;
     events.until("TEXT_MESSAGE_CONTENT").await;
     let second = client.prepare(json!({"input": "Two", "thread_id": first["thread_id"]})).await;
+    client.prepare(json!({"input": "Three", "thread_id": first["thread_id"]})).await;
     let input = json!({"threadId": second["thread_id"], "runId": second["run_id"]});
     let (status, problem) = client.post("/api/agent", input).await;
     assert_eq!((status, &problem["error"]["code"]), (409, &json!("CONFLICT")), "{problem}");
     gate.open();
     events.rest().await;
     assert_eq!(client.run(&second).await.rest().await.last().unwrap()["type"], "RUN_FINISHED");
+    // Its words were prepared before the first answer was there, and are said after it. The third's are not said yet.
+    let asked = model.last_chat().unwrap();
+    let said: Vec<_> = asked["messages"].as_array().unwrap().iter().skip(1).map(|one| &one["content"]).collect();
+    assert_eq!(said, ["One", "First", "Two"]);
+    // Nor does a branch take them over.
+    model.answer(says("Second again"));
+    let body = json!({"input": "Two!", "thread_id": first["thread_id"], "before_turn_id": second["turn_id"]});
+    let branch = client.prepare(body).await;
+    client.run(&branch).await.rest().await;
+    let asked = model.last_chat().unwrap();
+    let said: Vec<_> = asked["messages"].as_array().unwrap().iter().skip(1).map(|one| &one["content"]).collect();
+    assert_eq!(said, ["One", "First", "Two!"]);
 }
 
 async fn a_revoked_token_ends_its_users_answers(operator: Operator) {

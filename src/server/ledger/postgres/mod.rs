@@ -22,7 +22,7 @@ use super::{
     steps_from, thread_of_call, to_json, with_new_ids,
 };
 use call::{beat, bury, call_view, known};
-use thread::{append, delete, hold, is_answered, messages, thread_of, thread_row, touch};
+use thread::{append, delete, history, hold, is_answered, messages, thread_of, thread_row, touch};
 
 /// Connections that one process holds at most.
 const POOL_CONNECTIONS: usize = 16;
@@ -258,8 +258,7 @@ impl Ledger for PostgresLedger {
                 return Err(LedgerError::UnderWay);
             }
             touch(&transaction, user, &thread_id, now).await?;
-            let history =
-                messages(&transaction, user, &thread_id).await?.into_iter().map(|(_, message)| message).collect();
+            let history = history(&transaction, user, &thread_id, run).await?;
             let ids = Prepared { thread_id, turn_id: row.try_get("turn")?, run_id: run.to_owned() };
             let device_id = row.try_get("device")?;
             transaction.commit().await?;

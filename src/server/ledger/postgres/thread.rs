@@ -65,6 +65,31 @@ pub(super) async fn messages(
     rows.iter().map(|row| Ok((row.try_get(0)?, from_json(row.try_get(1)?)?))).collect()
 }
 
+/// What a run that begins answers: what was said before, and then its own words, however long ago they were prepared. What
+/// other prepared runs would say has not been said yet. The thread is held.
+pub(super) async fn history(
+    transaction: &Transaction<'_>,
+    user: &str,
+    thread: &str,
+    run: &str,
+) -> Result<Vec<Message>, LedgerError> {
+    transaction
+        .execute(
+            "UPDATE message SET place = (SELECT max(place) + 1 FROM message WHERE owner = $1 AND thread = $2) \
+             WHERE owner = $1 AND thread = $2 AND run = $3",
+            &[&user, &thread, &run],
+        )
+        .await?;
+    let rows = transaction
+        .query(
+            "SELECT body FROM message WHERE owner = $1 AND thread = $2 AND NOT EXISTS (SELECT 1 FROM run \
+             WHERE run.owner = $1 AND run.id = message.run AND run.status = 'prepared') ORDER BY place",
+            &[&user, &thread],
+        )
+        .await?;
+    rows.iter().map(|row| from_json(row.try_get(0)?)).collect()
+}
+
 /// Makes a thread, and holds it.
 async fn make(
     transaction: &Transaction<'_>,
@@ -136,7 +161,8 @@ async fn copy_before(
     transaction
         .execute(
             "INSERT INTO message (owner, thread, place, run, body) \
-             SELECT owner, $3::text, place, run, body FROM message WHERE owner = $1 AND thread = $2 AND place < $4",
+             SELECT owner, $3::text, place, run, body FROM message WHERE owner = $1 AND thread = $2 AND place < $4 \
+             AND NOT EXISTS (SELECT 1 FROM run WHERE run.owner = $1 AND run.id = message.run AND run.status = 'prepared')",
             &[&user, &from, &to, &first],
         )
         .await?;

@@ -24,7 +24,7 @@ use super::{
     RunStart, SCHEMA, TokenRow, broken, from_json, kept_text, run_status, steps_from, to_json, with_new_ids,
 };
 use call::{OF_THREAD, attempt, beat, bury, call_view, give_up, record};
-use thread::{append, delete, is_answered, messages, prepare, thread_row, touch};
+use thread::{append, delete, history, is_answered, messages, prepare, thread_row, touch};
 
 /// Jobs that may wait in front of a thread.
 const QUEUE_JOBS: usize = 1024;
@@ -374,7 +374,7 @@ impl Ledger for SqliteLedger {
                 return Err(LedgerError::UnderWay);
             }
             touch(connection, &user, &thread_id, now)?;
-            let history = messages(connection, &user, &thread_id)?.into_iter().map(|(_, message)| message).collect();
+            let history = history(connection, &user, &thread_id, &run)?;
             Ok(Some(RunStart { ids: Prepared { thread_id, turn_id, run_id: run }, device_id, history }))
         })
     }

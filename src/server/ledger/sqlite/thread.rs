@@ -53,6 +53,29 @@ pub(super) fn messages(
         .collect()
 }
 
+/// What a run that begins answers: what was said before, and then its own words, however long ago they were prepared. What
+/// other prepared runs would say has not been said yet.
+pub(super) fn history(
+    connection: &Connection,
+    user: &str,
+    thread: &str,
+    run: &str,
+) -> Result<Vec<Message>, LedgerError> {
+    connection
+        .prepare_cached(
+            "UPDATE message SET place = (SELECT max(place) + 1 FROM message WHERE owner = ?1 AND thread = ?2) \
+             WHERE owner = ?1 AND thread = ?2 AND run = ?3",
+        )?
+        .execute([user, thread, run])?;
+    connection
+        .prepare_cached(
+            "SELECT body FROM message WHERE owner = ?1 AND thread = ?2 AND NOT EXISTS (SELECT 1 FROM run \
+             WHERE run.owner = ?1 AND run.id = message.run AND run.status = 'prepared') ORDER BY place",
+        )?
+        .query_and_then([user, thread], |row| from_json(&row.get::<_, String>(0)?))?
+        .collect()
+}
+
 /// Whether a thread of this user is there.
 fn is_there(connection: &Connection, user: &str, thread: &str) -> Result<bool, LedgerError> {
     Ok(connection.prepare_cached("SELECT 1 FROM thread WHERE owner = ?1 AND id = ?2")?.exists([user, thread])?)
@@ -109,7 +132,8 @@ fn copy_before(connection: &Connection, [user, from, turn]: [&str; 3], to: &str)
     connection
         .prepare_cached(
             "INSERT INTO message (owner, thread, place, run, body) \
-             SELECT owner, ?3, place, run, body FROM message WHERE owner = ?1 AND thread = ?2 AND place < ?4",
+             SELECT owner, ?3, place, run, body FROM message WHERE owner = ?1 AND thread = ?2 AND place < ?4 \
+             AND NOT EXISTS (SELECT 1 FROM run WHERE run.owner = ?1 AND run.id = message.run AND run.status = 'prepared')",
         )?
         .execute(params![user, from, to, first])?;
     connection
