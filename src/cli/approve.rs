@@ -158,6 +158,10 @@ fn show(request: &ConfirmRequest, console: &mut Console) {
                 AskReason::UnseenPlaces { count } => {
                     warn(key, &[("count", Arg::Number(i64::try_from(*count).unwrap_or(i64::MAX)))], console);
                 }
+                AskReason::LinkedOutside { count, example, is_cut: _ } => {
+                    let count = Arg::Number(i64::try_from(*count).unwrap_or(i64::MAX));
+                    warn(key, &[("count", count), ("path", named(example.as_deref().unwrap_or_default()))], console);
+                }
                 _ => warn(key, &[], console),
             }
         }
@@ -269,6 +273,8 @@ fn reason_key(reason: &AskReason) -> Option<&'static str> {
         AskReason::NotUndoable => Some("cli-ask-not-undoable"),
         AskReason::UnparsedCommand => Some("cli-ask-unparsed"),
         AskReason::UnseenPlaces { .. } => Some("confirm-reason-unseen"),
+        AskReason::LinkedOutside { is_cut: false, .. } => Some("confirm-reason-linked"),
+        AskReason::LinkedOutside { is_cut: true, .. } => Some("confirm-reason-linked-uncounted"),
         AskReason::ChangedRule => Some("confirm-reason-rule"),
     }
 }
@@ -381,7 +387,9 @@ fn show_confinement(command: &CommandPreview, console: &mut Console) {
 mod tests {
     use super::*;
     use crate::cli::console::tests::console;
-    use crate::ir::{CallId, ConfirmId, DiffLine, Network, RiskLevel, SessionId, Started, ToolCall, UnixMs};
+    use crate::ir::{
+        CallId, ConfirmId, DiffLine, LinkedOutside, Network, RiskLevel, SessionId, Started, ToolCall, UnixMs,
+    };
     use crate::lang::Locale;
 
     const FORGED: &str =
@@ -421,6 +429,7 @@ mod tests {
                 gaps: Vec::new(),
                 network: Network::Denied,
                 unseen: 0,
+                linked: LinkedOutside::default(),
                 started: Started::default(),
             }),
             content: None,

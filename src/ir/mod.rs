@@ -49,8 +49,8 @@ pub use memory::{MemoryItem, MemorySource, MemoryType};
 pub use message::{Image, ImageDetail, Message, Role};
 pub use model::{Cost, ModelInfo, Pricing, Support};
 pub use preview::{
-    ChangeNote, CommandPreview, DiffLine, DiffTag, Preview, Promise, StartMoment, Started, StartedFile, TreeEntry,
-    Unshown,
+    ChangeNote, CommandPreview, DiffLine, DiffTag, LinkedOutside, Preview, Promise, StartMoment, Started, StartedFile,
+    TreeEntry, Unshown,
 };
 pub use provider::{KeyPlace, NoProxy, ProviderRecord, Proxy};
 pub use record::{

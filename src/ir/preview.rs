@@ -233,9 +233,39 @@ pub struct CommandPreview {
     /// something executes later is not kept.
     #[serde(default)]
     pub unseen: u64,
+    /// Which files of the allowed folders it can change outside them.
+    #[serde(default)]
+    pub linked: LinkedOutside,
     /// Which files it starts.
     #[serde(default)]
     pub started: Started,
+}
+
+/// Files of a command's folders that have further names (hard links) outside them: what is written into them changes there
+/// too.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LinkedOutside {
+    /// How many.
+    pub count: u64,
+    /// One of them, absolute.
+    pub example: Option<String>,
+    /// Stands for which they are; empty for none.
+    pub mark: String,
+    /// Whether not all files could be counted: there may be more.
+    pub is_cut: bool,
+}
+
+impl LinkedOutside {
+    /// Whether there are none, as far as that is known for sure.
+    pub const fn is_none(&self) -> bool {
+        self.count == 0 && !self.is_cut
+    }
+
+    /// Whether who was told this was told of all that there is now.
+    pub fn covers(&self, now: &Self) -> bool {
+        self.is_cut || now.is_none() || (self.mark == now.mark && !now.is_cut)
+    }
 }
 
 /// What a command starts besides installed programs.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::ir::{Access, ConfirmMode, RiskLevel};
+use crate::ir::{Access, ConfirmMode, LinkedOutside, RiskLevel};
 
 use super::{CommandJudgement, Reach, RelPath, Surroundings};
 
@@ -53,10 +53,12 @@ pub struct CallFacts {
 }
 
 /// What a look at a call's effect has shown beyond its targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shown {
     /// In how many places of a command's folders nobody can look, at least.
     pub unseen_places: u64,
+    /// Which files of a command's folders it can change outside them.
+    pub linked: LinkedOutside,
     /// Whether it changes something that cannot be brought back.
     pub is_for_good: bool,
 }

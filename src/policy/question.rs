@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ir::{Access, ConfirmMode, RiskLevel};
+use crate::ir::{Access, ConfirmMode, LinkedOutside, RiskLevel};
 
 use super::denial::outside_parts;
 use super::display::holds_unseen;
@@ -59,6 +59,15 @@ pub enum AskReason {
         /// How many, at least.
         count: u64,
     },
+    /// Files of a command's folders have further names outside them, and change there too.
+    LinkedOutside {
+        /// How many.
+        count: u64,
+        /// One of them.
+        example: Option<String>,
+        /// Whether not all could be counted.
+        is_cut: bool,
+    },
 }
 
 /// Every reason that no mode and no rule takes away, most serious first.
@@ -66,6 +75,11 @@ pub(super) fn must_ask(facts: &CallFacts) -> Vec<AskReason> {
     let mut reasons = Vec::new();
     if facts.shown.unseen_places > 0 {
         reasons.push(AskReason::UnseenPlaces { count: facts.shown.unseen_places });
+    }
+    let linked = &facts.shown.linked;
+    if !linked.is_none() {
+        let LinkedOutside { count, ref example, is_cut, .. } = *linked;
+        reasons.push(AskReason::LinkedOutside { count, example: example.clone(), is_cut });
     }
     if facts.command == Some(CommandJudgement::Unparsed) {
         reasons.push(AskReason::UnparsedCommand);

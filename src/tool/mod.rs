@@ -27,7 +27,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::ir::{Access, Confinement, Failure, Network, Preview, Started, Tier, ToolDef};
+use crate::ir::{Access, Confinement, Failure, LinkedOutside, Network, Preview, Started, Tier, ToolDef};
 use crate::policy::{MaskedSecret, Surroundings};
 use crate::sandbox::Bubblewrap;
 use crate::workspace::{GuardReport, Purpose, Root, Taken, Target};
@@ -173,6 +173,8 @@ pub struct CommandWalls {
     pub bubblewrap: Option<Bubblewrap>,
     /// In how many places nobody can look, at most: so many were approved.
     pub unseen: u64,
+    /// Which files it can change outside its folders: these were approved.
+    pub linked: LinkedOutside,
     /// Which files it starts, with what they held when it was approved.
     pub started: Started,
 }

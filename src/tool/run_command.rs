@@ -19,7 +19,9 @@ use crate::ir::{
     Access, Code, CommandPreview, Failure, Leak, Network, Preview, RiskLevel, Started, Tier, ToolCategory, ToolDef,
 };
 use crate::sandbox::{self, CommandOutcome, CommandSpec, Confine, Ending, SandboxError, signal_name};
-use crate::workspace::{Guard, GuardReport, Purpose, RecordedRun, Revert, Reverted, Root, Target, Watching};
+use crate::workspace::{
+    ChangedOutside, Guard, GuardReport, Purpose, RecordedRun, Revert, Reverted, Root, Target, Watching,
+};
 
 /// A command line.
 pub(super) struct RunCommand;
@@ -88,6 +90,7 @@ impl Tool for RunCommand {
             gaps: context.confinement.gaps.clone(),
             network: Network::Denied,
             unseen: confine::unseen(context.confinement.tier, &context.roots),
+            linked: confine::linked(context.confinement.tier, &context.roots).outside(),
             started: context.started.clone(),
         }))
     }
@@ -127,6 +130,12 @@ impl Tool for RunCommand {
             Some(guard) => confine::confine(&context.walls, permit.roots(), guard, &context.lifted)?,
             None => Confine::default(),
         };
+        let links = confine::linked(tier, permit.roots());
+        if !context.walls.linked.covers(&links.outside()) {
+            let words = "Files in the allowed folders have further names outside them that were not there when this was \
+                         approved, so nothing ran. Try again: then the person is asked.";
+            return Err(Failure::new(Code::TargetChanged, words).into());
+        }
         let mut spec = CommandSpec {
             timeout: Duration::from_millis(timeout_ms(&args, &context.limits)),
             command: args.command,
@@ -183,7 +192,7 @@ impl Tool for RunCommand {
             }
         }
         let outcome = ran.map_err(|error| failure_of(&error))?;
-        let aftermath = Aftermath { report, unwatched, stopped_for };
+        let aftermath = Aftermath { report, unwatched, stopped_for, outside: links.changed() };
         result(&outcome, spec.timeout, (tier, network), &aftermath)
     }
 }
@@ -196,6 +205,8 @@ struct Aftermath {
     unwatched: u64,
     /// What it was stopped for.
     stopped_for: Option<(String, Revert)>,
+    /// What has further names outside the allowed folders, and changed.
+    outside: ChangedOutside,
 }
 
 /// The folder to run in: only ever one inside the allowed folders, although a read outside them may be asked for.
@@ -224,7 +235,7 @@ fn result(
     outcome: &CommandOutcome,
     timeout: Duration,
     (tier, network): (Tier, Network),
-    Aftermath { report, unwatched, stopped_for }: &Aftermath,
+    Aftermath { report, unwatched, stopped_for, outside }: &Aftermath,
 ) -> Result<Value, RunError> {
     const KILLED: &str = "SIGKILL";
     let changed = stopped_for.as_ref().filter(|(_, how)| match how {
@@ -292,6 +303,12 @@ fn result(
         if *unwatched > 0 {
             fields.insert("unwatchedFolders".into(), (*unwatched).into());
         }
+        if !outside.changed.is_empty() {
+            fields.insert("changedOutside".into(), changed_outside(outside));
+        }
+        if outside.unclear > 0 {
+            fields.insert("unclearOutside".into(), outside.unclear.into());
+        }
         if outcome.is_exchanged {
             // An editor's save looks the same.
             fields.insert("exchangedWhileRunning".into(), true.into());
@@ -353,6 +370,15 @@ fn shown(reverted: &Reverted) -> Value {
         }
     };
     json!({"path": reverted.path, "state": reverted.how, "note": how})
+}
+
+/// Files with further names outside the allowed folders that changed there too.
+fn changed_outside(ChangedOutside { changed, .. }: &ChangedOutside) -> Value {
+    const MOST_NAMED: usize = 50;
+    let paths: Vec<_> = changed.iter().take(MOST_NAMED).map(|path| path.display().to_string()).collect();
+    let note =
+        "changed in place while the command ran, and so by their names outside the allowed folders too (hard links)";
+    json!({"count": changed.len(), "paths": paths, "note": note})
 }
 
 fn failure_of(error: &SandboxError) -> Failure {
@@ -448,7 +474,8 @@ mod tests {
     fn a_confined_result_says_how_and_what_was_put_back() {
         let reverted = Reverted { root: 0, path: ".git/hooks/x".into(), how: Revert::Removed, taken: None, left: None };
         let report = GuardReport { reverted: vec![reverted], unseen: 2 };
-        let aftermath = Aftermath { report, unwatched: 3, stopped_for: None };
+        let outside = ChangedOutside { changed: vec!["/projects/a".into()], unclear: 4 };
+        let aftermath = Aftermath { report, unwatched: 3, stopped_for: None, outside };
         let walls = (Tier::B, Network::Allowed);
         let value = result(&outcome(Ending::Exited(0), 0), Duration::ZERO, walls, &aftermath).unwrap();
         let mut expected = fields(Some(0), false);
@@ -461,6 +488,11 @@ mod tests {
         expected["uncheckedFiles"] = true.into();
         expected["uncheckedPlaces"] = 2.into();
         expected["unwatchedFolders"] = 3.into();
+        expected["changedOutside"] = json!({
+            "count": 1, "paths": ["/projects/a"],
+            "note": "changed in place while the command ran, and so by their names outside the allowed folders too (hard links)",
+        });
+        expected["unclearOutside"] = 4.into();
         assert_eq!(value, expected);
     }
 }

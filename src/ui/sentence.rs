@@ -131,6 +131,12 @@ pub fn reason(lang: &Lang, reason: &AskReason) -> Option<(String, bool)> {
             lang.format("confirm-reason-unseen", &[("count", Arg::from(i64::try_from(*count).unwrap_or(i64::MAX)))]),
             true,
         )),
+        AskReason::LinkedOutside { count, example, is_cut } => {
+            let path = example.as_deref().map(|path| one_line_name(path, LONGEST_NAME)).unwrap_or_default();
+            let count = Arg::from(i64::try_from(*count).unwrap_or(i64::MAX));
+            let key = if *is_cut { "confirm-reason-linked-uncounted" } else { "confirm-reason-linked" };
+            Some((lang.format(key, &[("count", count), ("path", Arg::from(path.as_ref()))]), true))
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod delete;
 mod error;
 mod folder;
 mod guard;
+mod hard_link;
 mod ignore_rules;
 mod lead;
 mod look;
@@ -39,6 +40,7 @@ pub use guard::{
     FinishedLook, Guard, GuardRecord, GuardReport, Guarded, Lease, Leased, RecordedRun, Revert, Reverted, TakeLease,
     Taken, Watched, Watching, finish_looks, note_departed,
 };
+pub use hard_link::{ChangedOutside, HardLinks};
 pub use lead::{Coming, Effect, Ways, reaches};
 pub use look::{QueryOptions, SearchQuery};
 pub use mounts::mounts_below;

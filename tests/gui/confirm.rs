@@ -3,7 +3,8 @@
 use egui::{Event as Input, ImeEvent, Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use nod::ir::{
-    Access, CommandPreview, ConfirmId, Decider, Leak, Network, Preview, RiskLevel, Started, StartedFile, Tier,
+    Access, CommandPreview, ConfirmId, Decider, Leak, LinkedOutside, Network, Preview, RiskLevel, Started, StartedFile,
+    Tier,
 };
 use nod::port::{Answer, Command, ConfirmRequest, Event};
 
@@ -446,6 +447,7 @@ fn command_question(tier: Tier, gaps: &[Leak]) -> ConfirmRequest {
         gaps: gaps.to_vec(),
         network: Network::Denied,
         unseen: 0,
+        linked: LinkedOutside::default(),
         started: Started::default(),
     });
     request

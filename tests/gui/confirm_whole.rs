@@ -106,6 +106,7 @@ fn title_and_buttons_stay_on_the_screen_for_every_kind_of_question() {
             gaps: nod::ir::Leak::ALL.to_vec(),
             network: nod::ir::Network::Denied,
             unseen: 0,
+            linked: nod::ir::LinkedOutside::default(),
             started: nod::ir::Started::default(),
         });
         assert_whole(&stage_with(command, size), size, "Run a command?");

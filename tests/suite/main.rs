@@ -30,6 +30,8 @@ mod gate;
 mod gone;
 mod guide;
 mod held_script;
+#[cfg(target_os = "linux")]
+mod hard_link;
 mod import;
 mod key;
 mod kill;

@@ -38,4 +38,6 @@ reverted-outside = 运行期间被其他程序更改，保持原样：{ $paths }
 reverted-prevented = 在更改会被立即执行的内容之前已停止：{ $paths }
 reverted-kept = 原来放在那里的内容已保留：可在更改历史中找回。
 reverted-exchanged = 命令运行期间，它启动的一个文件被其他程序换掉了（也可能是编辑器保存了该文件）。
+changed-outside = 命令运行期间被更改，它们在目录之外的其他名称（硬链接）下也随之改变，共 { $count } 个：{ $paths }
+changed-outside-unclear = 有 { $count } 个在目录之外另有名称的文件在此期间失去或得到了名称，无法得知它们此前是否被更改。
 reverted-unchecked = 文件太多，未能全部检查其中以后会被执行的内容。

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::ir::{Access, Code, Confinement, Failure, Network, Preview, Session, SessionId, Started, ToolCall};
+use crate::ir::{
+    Access, Code, Confinement, Failure, LinkedOutside, Network, Preview, Session, SessionId, Started, ToolCall,
+};
 use crate::policy::{
     CallFacts, CommandJudgement, Decision, Lexical, MaskedSecret, Origin, PathPlace, Reach, Shown, Surroundings,
     TargetFacts, decide, folder_concern, judge_command, lexical, lexical_of_server,
@@ -117,7 +119,7 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         tier,
         network,
         started: &started,
-        shown: Shown::default(),
+        shown: &Shown::default(),
     };
     let mut facts = facts_with(
         named.map(|((wanted, target), reaches)| TargetFacts { reaches, ..target.facts(&wanted.given) }).collect(),
@@ -209,11 +211,13 @@ pub(super) fn ways_to(
 
 /// What the look at a call's effect has shown.
 fn shown(access: Access, preview: Option<&Preview>, is_undoable: bool) -> Shown {
-    let unseen_places = match preview {
-        Some(Preview::Command(command)) => command.unseen,
-        Some(Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. }) | None => 0,
+    let (unseen_places, linked) = match preview {
+        Some(Preview::Command(command)) => (command.unseen, command.linked.clone()),
+        Some(Preview::Nothing | Preview::NewFile { .. } | Preview::Diff { .. } | Preview::Tree { .. }) | None => {
+            (0, LinkedOutside::default())
+        }
     };
-    Shown { unseen_places, is_for_good: access.changes_named_files() && !is_undoable }
+    Shown { unseen_places, linked, is_for_good: access.changes_named_files() && !is_undoable }
 }
 
 pub(super) async fn count_hit(caller: &Caller, rule: &crate::ir::RuleId) {

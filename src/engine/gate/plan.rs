@@ -89,7 +89,7 @@ impl Plan {
             tier: self.tier,
             network,
             started: &self.started,
-            shown: self.facts.shown,
+            shown: &self.facts.shown,
         }
     }
 
@@ -123,16 +123,17 @@ pub(super) struct Bound<'plan> {
     pub(super) network: Network,
     /// What lies in the files that a command starts is as much what is run as its own text.
     pub(super) started: &'plan Started,
-    /// A yes where a command's folders can be seen whole is none where they cannot; a yes to what can be undone is none to the
+    /// A yes where a command's folders can be seen whole is none where they cannot, and none to other files that it can change
+    /// outside them; a yes to what can be undone is none to the
     /// same thing for good.
-    pub(super) shown: Shown,
+    pub(super) shown: &'plan Shown,
 }
 
 impl Bound<'_> {
     /// SHA-256, hex.
     pub(super) fn hash(&self) -> String {
         let Self { origin, tool, args, roots, targets, tier, network, started, shown } = self;
-        let Shown { unseen_places, is_for_good } = shown;
+        let Shown { unseen_places, linked, is_for_good } = shown;
         args_hash(&json!({
             "origin": match origin {
                 Origin::Model => "model",
@@ -147,6 +148,7 @@ impl Bound<'_> {
             "network": network,
             "started": started,
             "unseenPlaces": unseen_places,
+            "linkedOutside": [linked.count.to_string(), &linked.mark, linked.is_cut.to_string()],
             "isForGood": is_for_good,
         }))
     }
@@ -185,7 +187,7 @@ fn fingerprint(target: &Target) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::StartedFile;
+    use crate::ir::{LinkedOutside, StartedFile};
     use crate::policy::RelPath;
     use crate::workspace::{Purpose, resolve};
 
@@ -202,7 +204,11 @@ mod tests {
         let (tree, inner, shown) = (target("tree"), target("tree/inner"), target("tree"));
         shown[0].show_tree().unwrap();
         let (args, other_args) = (json!({"n": 1}), json!({"n": 2}));
-        let nothing = Started::default();
+        let (nothing, nothing_shown) = (Started::default(), Shown::default());
+        let linked = |linked| Shown { linked, ..Shown::default() };
+        let one_linked = linked(LinkedOutside { count: 1, mark: "1".into(), ..LinkedOutside::default() });
+        let other_linked = linked(LinkedOutside { count: 1, mark: "2".into(), ..LinkedOutside::default() });
+        let uncounted = linked(LinkedOutside { is_cut: true, ..LinkedOutside::default() });
         let holding = |sha256: Option<&str>| Started {
             files: vec![StartedFile {
                 path: "/projects/a.sh".into(),
@@ -221,7 +227,7 @@ mod tests {
             tier: None,
             network: Network::Denied,
             started: &nothing,
-            shown: Shown::default(),
+            shown: &nothing_shown,
         };
         assert_eq!(bound().hash(), bound().hash());
         let plans = [
@@ -240,8 +246,11 @@ mod tests {
             Bound { started: &one, ..bound() },
             Bound { started: &other, ..bound() },
             Bound { started: &none, ..bound() },
-            Bound { shown: Shown { unseen_places: 1, ..Shown::default() }, ..bound() },
-            Bound { shown: Shown { is_for_good: true, ..Shown::default() }, ..bound() },
+            Bound { shown: &Shown { unseen_places: 1, ..Shown::default() }, ..bound() },
+            Bound { shown: &Shown { is_for_good: true, ..Shown::default() }, ..bound() },
+            Bound { shown: &one_linked, ..bound() },
+            Bound { shown: &other_linked, ..bound() },
+            Bound { shown: &uncounted, ..bound() },
         ];
         let hashes: std::collections::BTreeSet<_> = plans.iter().map(Bound::hash).collect();
         assert_eq!(hashes.len(), plans.len());

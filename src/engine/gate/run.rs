@@ -142,6 +142,7 @@ async fn start(
         withheld,
         walls: CommandWalls {
             unseen: plan.facts.shown.unseen_places,
+            linked: plan.facts.shown.linked,
             started: plan.started,
             ..shared.confiner.walls(plan.tier, plan.network).await
         },

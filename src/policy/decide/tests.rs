@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use crate::ir::{ConfirmMode, RiskLevel, SessionId, UnixMs};
+use crate::ir::{ConfirmMode, LinkedOutside, RiskLevel, SessionId, UnixMs};
 use crate::policy::{
     BrokenRule, CommandJudgement, Meant, Origin, PathPlace, Platform, RelPath, Rule, RuleMaker, RuleScope, Shown,
     Surroundings, TargetFacts, TargetKind, judge_command,
@@ -141,7 +141,7 @@ fn no_rule_and_no_mode_lets_through_what_cannot_be_undone() {
 }
 
 #[test]
-fn no_rule_lets_a_command_through_where_nobody_can_look() {
+fn no_rule_lets_a_command_through_where_nobody_can_look_or_it_changes_files_outside() {
     let identical = RuleScope::IdenticalPlan {
         tool: "run_command".to_owned(),
         plan_hash: "plan".to_owned(),
@@ -149,8 +149,16 @@ fn no_rule_lets_a_command_through_where_nobody_can_look() {
     };
     let rules = [rule(RuleEffect::Allow, identical)];
     let command = facts(Access::Execute, ConfirmMode::Automatic, inside(""));
-    for (unseen_places, expected) in [(0, "allow rule"), (2, "ask UnseenPlaces,Command")] {
-        let shown = Shown { unseen_places, ..Shown::default() };
+    let nowhere = LinkedOutside::default();
+    let linked = LinkedOutside { count: 1, ..nowhere.clone() };
+    let uncounted = LinkedOutside { is_cut: true, ..nowhere.clone() };
+    for (unseen_places, linked, expected) in [
+        (0, nowhere.clone(), "allow rule"),
+        (2, nowhere, "ask UnseenPlaces,Command"),
+        (0, linked, "ask LinkedOutside,Command"),
+        (0, uncounted, "ask LinkedOutside,Command"),
+    ] {
+        let shown = Shown { unseen_places, linked, ..Shown::default() };
         let facts = CallFacts { remember_commands: true, shown, ..command.clone() };
         assert_eq!(decided(&facts, &rules), expected);
     }

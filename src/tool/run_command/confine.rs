@@ -6,7 +6,7 @@ use super::started::Held;
 use crate::ir::{Code, Failure, StartMoment, StartedFile, Tier};
 use crate::sandbox::{Confine, Hidden, MOST_PLACES, Place, Treatment, content_in_memory, raise_open_files};
 use crate::tool::CommandWalls;
-use crate::workspace::{Guard, Guarded, Root, Watching, mounts_below};
+use crate::workspace::{Guard, Guarded, HardLinks, Root, Watching, mounts_below};
 
 /// More files with secret names than this are no folder for a command.
 const MOST_HIDDEN: usize = 1000;
@@ -109,6 +109,12 @@ pub(super) fn hold(tier: Tier, held: Vec<Held>) -> Result<Vec<Place>, Failure> {
 /// there.
 pub(super) fn unseen(tier: Tier, roots: &[Root]) -> u64 {
     if tier.is_confined() { unseen_by(tier, &Guard::take(roots, Watching::No)) } else { 0 }
+}
+
+/// What a command can change outside these folders by its names in them. Without walls it can change anything, which is said
+/// instead.
+pub(super) fn linked(tier: Tier, roots: &[Root]) -> HardLinks {
+    if tier.is_confined() { HardLinks::find(roots) } else { HardLinks::default() }
 }
 
 fn unseen_by(tier: Tier, guard: &Guard) -> u64 {

@@ -447,6 +447,16 @@ fn put_back(result: &Value, lang: &Lang) -> Option<String> {
     if !paths(&["removed", "restored"]).is_empty() {
         sentences.push(lang.text("reverted-kept").to_owned());
     }
+    if let Some(outside) = result.get("changedOutside") {
+        let paths = outside.get("paths").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let paths: Vec<_> = paths.iter().filter_map(Value::as_str).map(|path| escape_name(path, false)).collect();
+        let count = outside.get("count").and_then(Value::as_i64).unwrap_or_default();
+        let args = [("count", count.into()), ("paths", paths.join(", ").into())];
+        sentences.push(lang.format("changed-outside", &args));
+    }
+    if let Some(count) = result.get("unclearOutside").and_then(Value::as_i64) {
+        sentences.push(lang.format("changed-outside-unclear", &[("count", count.into())]));
+    }
     if result.get("exchangedWhileRunning").and_then(Value::as_bool) == Some(true) {
         sentences.push(lang.text("reverted-exchanged").to_owned());
     }
