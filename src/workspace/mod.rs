@@ -5,6 +5,7 @@
 //! This room judges nothing: it finds out facts for `policy` and does what a `Target` allows.
 
 mod attributes;
+mod claim;
 mod create;
 mod delete;
 mod error;
@@ -33,6 +34,7 @@ mod trash;
 mod walk;
 mod write;
 
+pub use claim::{Claim, Claimed};
 pub use delete::{Deleted, Extent};
 pub use error::WorkspaceError;
 pub use folder::{Entry, Folder};

@@ -17,6 +17,8 @@ mod architecture;
 mod attack;
 mod audit;
 mod bounds;
+#[cfg(target_os = "linux")]
+mod claim;
 mod cli;
 mod command;
 #[cfg(target_os = "linux")]
@@ -29,9 +31,9 @@ mod foreign_text;
 mod gate;
 mod gone;
 mod guide;
-mod held_script;
 #[cfg(target_os = "linux")]
 mod hard_link;
+mod held_script;
 mod import;
 mod key;
 mod kill;

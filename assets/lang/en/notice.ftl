@@ -19,6 +19,7 @@ notice-look-left = A command was running when Nod closed. It changed what someth
 notice-look-later = A command was running when Nod closed. This changed after the command had ended, so it stays as it is: { $paths }
 notice-look-gone = A command was running when Nod closed, and its folder is no longer there: { $paths }. Where you moved it to, look for what the command may have left in .git, and delete the file .git/commondir if all it says is “.”
 notice-look-unseen = A command was running when Nod closed. Not all of its folders could be checked: { $paths }
+notice-waits-for-other = A call waits: another one is under way in the same folders, and one of the two starts from a script that must not be exchanged meanwhile.
 notice-folder-disk = This is a whole disk. Nod can read all of it except the blocked places: { $path }
 notice-folder-home = This is a home folder. Secrets in it stay blocked, but a smaller folder is safer: { $path }
 notice-folder-holds-blocked = Some places in this folder stay blocked: { $path }

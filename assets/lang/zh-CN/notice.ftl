@@ -19,6 +19,7 @@ notice-look-left = Nod 关闭时有命令正在运行。它更改了以后会被
 notice-look-later = Nod 关闭时有命令正在运行。以下内容是在命令结束之后更改的，因此保持原样：{ $paths }
 notice-look-gone = Nod 关闭时有命令正在运行，它的目录已不在原处：{ $paths }。请在目录的新位置检查 .git 中命令可能留下的内容；如果文件 .git/commondir 里只有一个“.”，请将它删除。
 notice-look-unseen = Nod 关闭时有命令正在运行。它的目录未能全部检查：{ $paths }
+notice-waits-for-other = 一次调用正在等待：同一目录中有另一次调用在进行，其中一个从脚本启动，期间该脚本不可被替换。
 notice-folder-disk = 这是整个磁盘。除被禁止的位置外，Nod 都能读取：{ $path }
 notice-folder-home = 这是主目录。其中的机密仍被禁止访问，但选小一点的目录更安全：{ $path }
 notice-folder-holds-blocked = 这个目录里有些位置仍被禁止访问：{ $path }

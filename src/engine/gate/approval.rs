@@ -9,11 +9,12 @@ use crate::ir::{
     Access, AuditAct, CallId, CallRecord, Code, Decider, Failure, Grounds, Network, RuleId, UnixMs, Verdict,
 };
 use crate::policy::{CallFacts, Decision, decide};
+use crate::workspace::Claimed;
 
 use super::super::request::is_enabled;
 use super::examine::{blocking, count_hit, examine, is_change, session, ways_to};
 use super::plan::Plan;
-use super::{Caller, Place, Refusal, ask, record, remote, step};
+use super::{Caller, Place, Refusal, ask, claim, record, remote, step};
 
 /// A yes is good for this long.
 const FRESH_MS: u64 = 60_000;
@@ -37,6 +38,8 @@ pub(super) struct Cleared {
     pub(super) plan: Plan,
     /// The place of a read among those that run at once; given back when it has really ended.
     pub(super) place_to_read: Option<OwnedSemaphorePermit>,
+    /// While it is kept nothing that Nod runs leads the way of what it starts from elsewhere.
+    pub(super) claimed: Claimed,
 }
 
 impl Approval {
@@ -109,6 +112,7 @@ pub(super) async fn approve(caller: &Caller, row: &mut CallRecord, place: &Place
         if let Some(refusal) = remote::late_start(caller) {
             return Err(refusal);
         }
+        let claimed = claim::wait(&caller.shared, claim::of(&plan)).await?;
         let (plan, is_unchanged) = verify(caller, plan, &yes).await?;
         let now = caller.shared.now();
         let is_fresh = yes.covers(&row.call.id, &plan, now);
@@ -117,7 +121,7 @@ pub(super) async fn approve(caller: &Caller, row: &mut CallRecord, place: &Place
                 count_hit(caller, rule).await;
             }
             step("verified", &row.call.id);
-            return Ok(Cleared { plan, place_to_read });
+            return Ok(Cleared { plan, place_to_read, claimed });
         }
         tracing::info!(tool = %row.call.name, is_unchanged, is_fresh, "a yes no longer holds; looked at anew");
         let act = if is_fresh { AuditAct::Stale } else { AuditAct::Expired };

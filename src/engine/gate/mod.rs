@@ -6,6 +6,7 @@
 
 mod approval;
 mod ask;
+mod claim;
 mod dry_run;
 mod examine;
 mod filter;
@@ -17,6 +18,7 @@ mod remote;
 mod run;
 mod tree;
 
+pub(super) use claim::wait as wait_for_claim;
 pub(super) use filter::for_model;
 pub(super) use line::{Line, Place};
 pub(super) use remote::Remote;

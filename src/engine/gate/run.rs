@@ -16,6 +16,7 @@ use crate::ir::{Access, CallRecord, CallStatus, Code, Error, ErrorCode, Failure,
 use crate::port::Event;
 use crate::tool::Permit;
 use crate::tool::{CommandWalls, GuardLog, Progress, PutBack, RunContext, RunError};
+use crate::workspace::Claimed;
 
 use super::super::undo;
 use super::approval::Cleared;
@@ -49,7 +50,7 @@ pub(super) async fn run(
     cleared: Cleared,
     cancel: CancellationToken,
 ) -> Outcome {
-    let Cleared { plan, place_to_read } = cleared;
+    let Cleared { plan, place_to_read, claimed } = cleared;
     if cancel.is_cancelled() {
         return refused(caller, row, Refusal::cancelled(caller)).await;
     }
@@ -78,7 +79,7 @@ pub(super) async fn run(
     let touched = Touched::of(&plan);
     let tier = plan.tier;
     let (log, put_back) = std::sync::mpsc::sync_channel(MOST_PUT_BACK);
-    let mut running = start(caller, &row, plan, place_to_read, cancel.clone(), log).await;
+    let mut running = start(caller, &row, plan, (place_to_read, claimed), cancel.clone(), log).await;
     let mut is_late = false;
     let ended = tokio::select! {
         ran = &mut running => Ended::Itself(ran),
@@ -120,7 +121,7 @@ async fn start(
     caller: &Arc<Caller>,
     row: &CallRecord,
     plan: Plan,
-    place_to_read: Option<OwnedSemaphorePermit>,
+    kept_meanwhile: (Option<OwnedSemaphorePermit>, Claimed),
     cancel: CancellationToken,
     put_back: SyncSender<PutBack>,
 ) -> JoinHandle<Result<Value, RunError>> {
@@ -151,7 +152,7 @@ async fn start(
     let permit = Permit::issue(row.call.id.clone(), plan.args, plan.targets, plan.roots, plan.hash);
     let tool = plan.tool;
     tokio::task::spawn_blocking(move || {
-        let _place = place_to_read;
+        let _kept = kept_meanwhile;
         tool.run(permit, &context)
     })
 }

@@ -2,6 +2,7 @@
 //! recorded before, done through handles, recorded after.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -15,8 +16,10 @@ use crate::journal::{Deed, Done, JournalError, Kept, Means, save_beside};
 use crate::policy::{CallFacts, Decision, Origin, RuleSet, Shown, decide};
 use crate::port::Event;
 use crate::tool::schema::args_hash;
+use crate::workspace::{Claim, Claimed, Root};
 
 use super::super::fault::Fault;
+use super::super::gate;
 use super::super::shared::unique;
 use super::plan::{judge_text, make};
 use super::scope::Chain;
@@ -88,6 +91,7 @@ impl Step<'_> {
         let means = means(self.shared)?;
         let lifted = self.shared.store.lifted(self.session).await?;
         judge_text(&self.chain.tip, &lifted, &self.shared.surroundings)?;
+        let _claimed = self.claim().await?;
         let keeping = self.shared.undo.keeping.read().await;
         let tip = self.chain.tip.clone();
         let prepared = {
@@ -127,6 +131,18 @@ impl Step<'_> {
             Done::AlreadySo => (UndoOutcome::Nothing, String::new()),
             Done::NotEmpty => (UndoOutcome::NotEmpty, String::new()),
         })
+    }
+
+    /// Waits for what another call runs there.
+    async fn claim(&self) -> Result<Claimed, Failure> {
+        let place = self.chain.tip.place.clone();
+        // Where there is no such folder any more, that is told by what comes next.
+        let find = move || {
+            let root = Root::reopen(Path::new(&place.folder)).ok()?;
+            Some(root.real_path().join(&place.path))
+        };
+        let changed = blocking(find).await?;
+        gate::wait_for_claim(self.shared, Claim::new([], changed)).await
     }
 
     /// The one judge, asked as for any change: what it denies is denied; what it would ask, the person has just said.

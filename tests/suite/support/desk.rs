@@ -354,7 +354,7 @@ impl Desk {
         }
     }
 
-    fn begin_tool_in(&self, folder: &Path, name: &str, args: &str, options: TurnOptions) {
+    pub(crate) fn begin_tool_in(&self, folder: &Path, name: &str, args: &str, options: TurnOptions) {
         self.begin_tool_among(&[folder], name, args, options);
     }
 
