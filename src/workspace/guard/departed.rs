@@ -42,18 +42,23 @@ impl Guard {
     /// What is known of names that folders had before, in the folder for records; what this command takes away is noted
     /// there too.
     pub fn recall(&mut self, records: &Path) {
-        let now_ns = now_ns();
-        let known = File::open(records.join(FILE)).and_then(|file| {
-            file.lock_shared()?;
-            read(&file)
-        });
-        let known = known.unwrap_or_default();
-        let kept: Vec<&Departed> = known.iter().filter(|one| now_ns - one.at_ns < KEPT_FOR_NS).collect();
+        let known = known(records);
         for guarded in &mut self.roots {
-            guarded.before.recall(kept.iter().map(|one| (one.number, one.object)));
+            guarded.before.recall(known.iter().copied());
         }
         self.records = Some(records.to_path_buf());
     }
+}
+
+/// The names that are kept in this folder, by their numbers, and what they led to.
+pub(super) fn known(records: &Path) -> Vec<(u64, Object)> {
+    let now_ns = now_ns();
+    let known = File::open(records.join(FILE)).and_then(|file| {
+        file.lock_shared()?;
+        read(&file)
+    });
+    let kept = known.unwrap_or_default().into_iter().filter(|one| now_ns - one.at_ns < KEPT_FOR_NS);
+    kept.map(|one| (one.number, one.object)).collect()
 }
 
 impl GuardedRoot {

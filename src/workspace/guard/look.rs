@@ -42,7 +42,7 @@ pub(super) struct Found {
     /// The folders that something protected lies in or below, by what they are: where. After a command those of before
     /// wherever they are now, and what else has another name than before.
     pub(super) places: HashMap<Object, Vec<OsString>>,
-    /// What would be a part of a repository, in folders that are none: by path. Not kept over a crash.
+    /// What would be a part of a repository, in folders that are none: by path.
     pub(super) parts: HashSet<Vec<OsString>>,
     /// What changes nothing for git as it is, and would as something else: by path.
     pub(super) harmless: Vec<Vec<OsString>>,
@@ -53,8 +53,7 @@ pub(super) struct Found {
     pub(super) sensitive: Vec<(Vec<OsString>, bool)>,
     /// The folders that were looked at.
     pub(super) folders: HashSet<Object>,
-    /// Which of them was at a path, the path as a number that stands for it: there may be a million. Over a crash only
-    /// `places` are kept.
+    /// Which of them was at a path, the path as a number that stands for it: there may be a million.
     pub(super) paths: HashMap<u64, Object>,
     /// The folder above each of those paths, by the same numbers.
     pub(super) above: HashMap<u64, u64>,
@@ -115,6 +114,12 @@ impl Found {
         let places: HashMap<Object, Vec<OsString>> = places.map(|(path, object)| (object, path)).collect();
         let paths = places.iter().map(|(object, path)| (self.number_of(path), *object)).collect();
         Self { places, paths, ..self }
+    }
+
+    /// The folders that were looked at, but for the allowed folder itself: each by the number of its path, with that of the
+    /// folder above.
+    pub(super) fn folders_by_number(&self) -> impl Iterator<Item = (u64, Object, u64)> {
+        self.above.iter().filter_map(|(number, above)| Some((*number, *self.paths.get(number)?, *above)))
     }
 
     /// Takes names in that folders had earlier, where nothing has them now.

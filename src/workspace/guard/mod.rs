@@ -8,6 +8,7 @@
 
 mod back;
 mod departed;
+mod end;
 #[cfg(target_os = "linux")]
 mod gone;
 #[cfg(target_os = "linux")]
@@ -36,6 +37,7 @@ use super::lead::{Leads, is_shifting};
 use super::{Folder, Root};
 use crate::policy::TargetKind;
 use back::Before;
+use end::End;
 use kept::{Content, Kept, descend};
 use lead::Led;
 use look::{Found, Look, MOST_FOLDERS, Top};
@@ -71,6 +73,8 @@ struct GuardedRoot {
     /// What is mounted read-only.
     fixed: Vec<Top>,
     placeholders: Vec<Placeholder>,
+    /// What a run that crashed put there, which may lie there still.
+    left_behind: Vec<kept::Object>,
 }
 
 /// Something that was found by its name.
@@ -215,8 +219,9 @@ impl Guard {
             let led = lead::below(leads, root.real_path());
             let (names, watcher) = (&mut names, watcher.as_mut());
             let before = Look { root, before: None, names, led: &led, watcher, number, most_folders }.whole();
-            let (root, nearly, fixed, placeholders) = (root.clone(), Vec::new(), Vec::new(), Vec::new());
-            guarded.push(GuardedRoot { root, number, before, led, nearly, fixed, placeholders });
+            let (root, nearly, fixed) = (root.clone(), Vec::new(), Vec::new());
+            let (placeholders, left_behind) = (Vec::new(), Vec::new());
+            guarded.push(GuardedRoot { root, number, before, led, nearly, fixed, placeholders, left_behind });
         }
         Self { roots: guarded, names, watcher, are_secrets_covered: false, records: None }
     }
@@ -338,42 +343,10 @@ impl Guard {
     pub fn revert(mut self, watched: Watched) -> GuardReport {
         // Nobody is kept waiting for what is put back.
         self.watcher = None;
-        let ended_ns = watched.ended_ns;
+        let end = End { at_ns: watched.ended_ns, at_the_latest_ns: None };
         let mut report = GuardReport { reverted: watched.into_reverted(), unseen: 0 };
-        let mut names = std::mem::take(&mut self.names);
-        let mut moved = lead::none();
-        let mut found = Vec::with_capacity(self.roots.len());
-        for (number, guarded) in self.roots.iter_mut().enumerate() {
-            let left = guarded.clear();
-            report.reverted.extend(left.into_iter().map(|path| Reverted::new(number, &path, Revert::Left)));
-            let (after, back) = guarded.move_back(&mut names, ended_ns);
-            for git in guarded.before().moved_git(&after) {
-                moved.git_folder(&below(&guarded.root, git));
-            }
-            found.push((after, back));
-        }
-        for (guarded, (mut after, back)) in self.roots.iter_mut().zip(found) {
-            // What the configuration of a repository names from its new place is obeyed there.
-            let led = lead::below(&moved, guarded.root.real_path());
-            let new: Vec<Led> = led.into_iter().filter(|led| !guarded.led.contains(led)).collect();
-            if !new.is_empty() {
-                let all: Vec<Led> = guarded.led.iter().cloned().chain(new).collect();
-                after = guarded.look_again(&mut names, &all);
-            }
-            if let Some(ended_ns) = ended_ns {
-                // What somebody waited to write is theirs.
-                record::leave_what_came_later(guarded, &mut after, &back, (ended_ns, ended_ns));
-            }
-            report.unseen += after.unseen();
-            if let Some(records) = &self.records {
-                guarded.note_departed(records, &after);
-            }
-            report.add(back.into_iter().chain(guarded.before().put_back(&after, ended_ns)));
-        }
-        // What they lack may have come in another allowed folder.
-        for guarded in &self.roots {
-            report.add(guarded.unmake_nearly());
-        }
+        let records = self.records.take();
+        end::look_back(&mut self.roots, &mut self.names, records.as_deref(), end, &mut report);
         report.reverted.sort_by(|one, two| (one.root, &one.path).cmp(&(two.root, &two.path)));
         report
     }

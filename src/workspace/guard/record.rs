@@ -13,20 +13,23 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
+use super::end::End;
 use super::kept::{Content, Kept, Object, descend};
 use super::lead::Led;
 use super::life::{self, Birth};
+use super::linked::Linked;
 use super::look::{Found, Top, top_of};
 use super::name::{Names, PickedUp};
 use super::nearly::Nearly;
-use super::placeholder::{self, Left};
-use super::{Guard, GuardReport, GuardedRoot, Reverted};
+use super::{Guard, GuardReport, GuardedRoot, Reverted, departed, end, placeholder};
 use crate::policy::TargetKind;
 use crate::workspace::{Folder, Identity, Root, Stat};
 
 /// The end of a command that Nod did not live to see comes this long after its time-out at most.
 const GRACE: Duration = Duration::from_secs(10);
 const FORM: u32 = 2;
+/// More folders, and more links, are not known any more after a crash.
+const MOST_FOLDERS: usize = 100_000;
 
 /// A record on the disk. Dropped before the look is done, it stays there.
 #[derive(Debug)]
@@ -95,6 +98,18 @@ struct RecordedRoot {
     /// What becomes a repository by what appears elsewhere.
     #[serde(default)]
     nearly: Vec<Nearly>,
+    /// All folders that were looked at, or the first of very many: each by the number that stands for its path, with that of
+    /// the folder above.
+    #[serde(default)]
+    folders: Vec<(u64, Object, u64)>,
+    #[serde(default)]
+    links: Vec<(Vec<OsString>, OsString, Option<Object>)>,
+    #[serde(default)]
+    parts: Vec<Vec<OsString>>,
+    #[serde(default)]
+    tops: Vec<(Vec<OsString>, Object)>,
+    #[serde(default)]
+    closed: Vec<(Vec<OsString>, Object)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -179,7 +194,7 @@ pub fn finish_looks(folder: &Path) -> Vec<FinishedLook> {
     let is_of_a_run = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
     for path in entries.map(|entry| entry.path()).filter(is_of_a_run) {
         match read(&path) {
-            Ok((record, touched_ns)) => finished.push(finish(record, touched_ns)),
+            Ok((record, touched_ns)) => finished.push(finish(record, touched_ns, folder)),
             Err(error) => tracing::warn!(%error, "the look after a command could not be finished"),
         }
         std::fs::remove_file(&path).ok();
@@ -203,7 +218,8 @@ fn touched_ns(file: &File) -> io::Result<i128> {
     Ok(i128::try_from(modified.as_nanos()).unwrap_or(i128::MAX))
 }
 
-fn finish(record: Record, touched_ns: i128) -> FinishedLook {
+fn finish(record: Record, touched_ns: i128, folder: &Path) -> FinishedLook {
+    let departed = departed::known(folder);
     let Record { mark, timeout_ms, begun_ns, birth, roots: recorded, .. } = record;
     let may_take = Duration::from_millis(timeout_ms).saturating_add(GRACE).as_nanos();
     let latest_ns = begun_ns.unwrap_or(touched_ns).saturating_add(i128::try_from(may_take).unwrap_or(i128::MAX));
@@ -216,33 +232,23 @@ fn finish(record: Record, touched_ns: i128) -> FinishedLook {
         later: Vec::new(),
         gone: Vec::new(),
     };
-    let mut names = Names::default();
+    let mut roots = Vec::with_capacity(recorded.len());
     for recorded in recorded {
-        let number = look.roots.len();
+        let number = roots.len();
         let Some(root) = find_again(&recorded) else {
             look.gone.push(PathBuf::from(recorded.path));
             continue;
         };
-        let placeholders = recorded.placeholders.clone();
         let mut guarded = GuardedRoot::from_record(root, recorded, number);
+        guarded.before.recall(departed.iter().copied());
         // Before anything is put back, which would be later too.
         guarded.nearly.retain(|nearly| !nearly.came_later(&guarded.root, ended_ns));
-        let (mut after, back) = guarded.move_back(&mut names, Some(ended_ns));
-        // They may have been moved since.
-        for git in guarded.before.git_folders.iter().chain(&after.git_folders) {
-            if placeholder::clear(guarded.root.folder(), git, &placeholders) == Left::There {
-                look.report.reverted.push(placeholder::told(number, git));
-            }
-        }
-        let later = leave_what_came_later(&guarded, &mut after, &back, (ended_ns, latest_ns));
-        leave_what_went_later(&guarded, &mut after, ended_ns);
-        look.later.extend(later.into_iter().map(|path| (number, super::shown(&path))));
-        look.report.unseen += after.unseen();
-        look.report.reverted.extend(back);
-        look.report.reverted.extend(guarded.before().put_back(&after, Some(ended_ns)));
-        look.report.add(guarded.unmake_nearly());
         look.roots.push(guarded.root.clone());
+        roots.push(guarded);
     }
+    let end = End { at_ns: Some(ended_ns), at_the_latest_ns: Some(latest_ns) };
+    let later = end::look_back(&mut roots, &mut Names::default(), Some(folder), end, &mut look.report);
+    look.later.extend(later.into_iter().map(|(number, path)| (number, super::shown(&path))));
     look
 }
 
@@ -298,7 +304,7 @@ pub(super) fn leave_what_came_later(
 }
 
 /// What is gone may have been taken away later: its folder says when it changed last.
-fn leave_what_went_later(guarded: &GuardedRoot, after: &mut Found, ended_ns: i128) {
+pub(super) fn leave_what_went_later(guarded: &GuardedRoot, after: &mut Found, ended_ns: i128) {
     let root = guarded.root.folder();
     for (path, kept) in &guarded.before.protected {
         let parents = path.split_last().map(|(_, parents)| parents).unwrap_or_default();
@@ -344,24 +350,43 @@ impl GuardedRoot {
             protected,
             led: led.clone(),
             nearly: nearly.clone(),
+            folders: before.folders_by_number().take(MOST_FOLDERS).collect(),
+            links: before
+                .links
+                .iter()
+                .take(MOST_FOLDERS)
+                .map(|(path, link)| (path.clone(), link.to.clone().into(), link.end))
+                .collect(),
+            parts: before.parts.iter().cloned().collect(),
+            tops: before.tops.iter().map(|top| (top.path.clone(), top.parent)).collect(),
+            closed: before.closed.iter().map(|(object, path)| (path.clone(), *object)).collect(),
         }
     }
 
     fn from_record(root: Root, recorded: RecordedRoot, number: usize) -> Self {
         let protected: BTreeMap<Vec<OsString>, Kept> =
             recorded.protected.into_iter().map(|recorded| (recorded.path.clone(), recorded.into_kept())).collect();
+        let links = recorded.links.into_iter().map(|(path, to, end)| (path, Linked { to: to.into(), end }));
+        let folders = recorded.folders.iter().map(|(_, object, _)| *object);
         let before = Found {
-            top: top_of(root.real_path()),
+            top: top_of(Path::new(&recorded.path)),
             protected,
+            tops: recorded.tops.into_iter().map(|(path, parent)| Top { path, parent }).collect(),
             git_folders: recorded.git_folders,
-            folders: recorded.parents.into_iter().collect(),
+            folders: recorded.parents.into_iter().chain(folders).collect(),
+            above: recorded.folders.iter().map(|(number, _, above)| (*number, *above)).collect(),
+            links: links.collect(),
+            parts: recorded.parts.into_iter().collect(),
+            closed: recorded.closed.into_iter().map(|(path, object)| (object, path)).collect(),
             unreached: u64::from(recorded.is_cut),
             ..Found::default()
         };
-        let before = before.with_places(recorded.places.into_iter());
+        let mut before = before.with_places(recorded.places.into_iter());
+        before.recall(recorded.folders.iter().map(|(number, object, _)| (*number, *object)));
         let (led, nearly) = (recorded.led, recorded.nearly);
         let fixed = recorded.fixed.into_iter().map(|(path, parent)| Top { path, parent }).collect();
-        Self { root, number, before, led, nearly, fixed, placeholders: Vec::new() }
+        let (placeholders, left_behind) = (Vec::new(), recorded.placeholders);
+        Self { root, number, before, led, nearly, fixed, placeholders, left_behind }
     }
 }
 

@@ -225,3 +225,72 @@ fn what_a_tool_took_away_is_known_to_the_next_command_and_ages() {
     fs::rename(place.path("p"), place.path("web")).unwrap();
     assert_eq!(guard.revert(Watched::default()).reverted, []);
 }
+
+/// What a command did right before Nod was killed: the look at the next start mends it as the end of the command would have.
+#[test]
+#[cfg(target_os = "linux")]
+fn after_a_crash_a_name_shows_what_it_showed_before() {
+    let deeds: [&dyn Fn(&Place); 5] = [
+        &|place| place.exchange("web", "p"),
+        &|place| place.exchange("a", "b"),
+        &|place| place.repoint("link", "p"),
+        &|place| place.rename(&[("a", "a0"), ("b", "a")]),
+        &|place| place.rename(&[("web", "w0"), ("p", "web")]),
+    ];
+    let is_mine = |place: &Place| {
+        let text = |path: &str| fs::read_to_string(place.path(path)).unwrap_or_default();
+        let is_mine = ["web/a.txt", "a/web/a.txt", "link/a.txt"].into_iter().all(|path| text(path) == "mine");
+        is_mine && !place.path("web/.vscode").exists() && !place.path("a/web/.mcp.json").exists()
+    };
+    for (number, deed) in deeds.into_iter().enumerate() {
+        for (knows_folders, is_just, expected) in [(true, true, true), (true, false, false), (false, true, false)] {
+            let (data, place) = (tempfile::tempdir().unwrap(), laid_out());
+            let seconds = if is_just { 0 } else { 3600 };
+            let behind = Behind { began: ago(seconds), sign: ago(seconds), timeout: ago(1), may_stop_nod: false };
+            crashed(&place, data.path(), &behind);
+            if !knows_folders {
+                // The control: with nothing known but the ways to what is protected.
+                forget(data.path(), &["folders", "links", "tops"]);
+            }
+            deed(&place);
+            let looks = finish_looks(data.path());
+            // What changed so much later is the person's doing.
+            assert_eq!(is_mine(&place), expected, "{number} {knows_folders} {is_just}: {looks:?}");
+        }
+    }
+}
+
+/// Takes fields out of the only record's folders.
+#[cfg(target_os = "linux")]
+fn forget(data: &Path, fields: &[&str]) {
+    let path = fs::read_dir(data).unwrap().next().unwrap().unwrap().path();
+    let touched = fs::metadata(&path).unwrap().modified().unwrap();
+    let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    for root in record["roots"].as_array_mut().unwrap() {
+        for field in fields {
+            root.as_object_mut().unwrap().remove(*field).unwrap();
+        }
+    }
+    fs::write(&path, record.to_string()).unwrap();
+    fs::File::options().write(true).open(path).unwrap().set_modified(touched).unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_name_that_went_right_before_a_crash_is_known_to_the_next_command() {
+    for is_finished in [true, false] {
+        let (data, place) = (tempfile::tempdir().unwrap(), laid_out());
+        crashed(&place, data.path(), &Behind { began: ago(0), sign: ago(0), timeout: ago(1), may_stop_nod: false });
+        fs::remove_file(place.path("link")).unwrap();
+        place.rename(&[("web", "w0")]);
+        if is_finished {
+            assert_eq!(finish_looks(data.path())[0].report.reverted, []);
+        }
+        let mut guard = Guard::take(std::slice::from_ref(&place.root), Watching::No);
+        guard.recall(data.path());
+        symlink("p", place.path("web")).unwrap();
+        let told: Vec<_> = guard.revert(Watched::default()).reverted.into_iter().map(|one| one.path).collect();
+        assert_eq!(told, if is_finished { vec!["web"] } else { vec![] });
+        assert_eq!(place.path("web").is_symlink(), !is_finished);
+    }
+}

@@ -18,7 +18,7 @@ fn two() -> Place {
 }
 
 impl Place {
-    fn rename(&self, moves: &[(&str, &str)]) {
+    pub(super) fn rename(&self, moves: &[(&str, &str)]) {
         for (old, new) in moves {
             fs::rename(self.path(old), self.path(new)).unwrap();
         }
