@@ -36,7 +36,7 @@ pub use display::{
     find_deceptive, find_deceptive_name, segments, segments_name,
 };
 pub use facts::{CallFacts, Origin, PathPlace, Shown, TargetFacts, TargetKind};
-pub use git::{GitLead, GitSetting, HOOK_NAMES, git_lead, parse_git_config};
+pub use git::{GitLead, GitSetting, HOOK_NAMES, git_lead, is_harmless_git_config, parse_git_config};
 pub use line::{Elided, beginning, elide, gap, one_line, one_line_name};
 pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};

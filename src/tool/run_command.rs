@@ -179,6 +179,10 @@ impl Tool for RunCommand {
             }
         }
         let (ran, watched) = guarded::run(&spec, guard.as_mut(), record.as_ref(), context);
+        let refused = match (&ran, &guard) {
+            (Ok(outcome), Some(guard)) => guard.named_in(&refusals(&outcome.stderr.text)),
+            (Ok(_) | Err(_), _) => Vec::new(),
+        };
         let stopped_for = watched.stopped_for.clone();
         let unwatched = watched.unwatched;
         let report = guard.map(|guard| guard.revert(watched)).unwrap_or_default();
@@ -192,7 +196,7 @@ impl Tool for RunCommand {
             }
         }
         let outcome = ran.map_err(|error| failure_of(&error))?;
-        let aftermath = Aftermath { report, unwatched, stopped_for, outside: links.changed() };
+        let aftermath = Aftermath { report, unwatched, stopped_for, outside: links.changed(), refused };
         result(&outcome, spec.timeout, (tier, network), &aftermath)
     }
 }
@@ -207,6 +211,8 @@ struct Aftermath {
     stopped_for: Option<(String, Revert)>,
     /// What has further names outside the allowed folders, and changed.
     outside: ChangedOutside,
+    /// What it tried to change and could not, as no command may.
+    refused: Vec<String>,
 }
 
 /// The folder to run in: only ever one inside the allowed folders, although a read outside them may be asked for.
@@ -235,7 +241,7 @@ fn result(
     outcome: &CommandOutcome,
     timeout: Duration,
     (tier, network): (Tier, Network),
-    Aftermath { report, unwatched, stopped_for, outside }: &Aftermath,
+    Aftermath { report, unwatched, stopped_for, outside, refused }: &Aftermath,
 ) -> Result<Value, RunError> {
     const KILLED: &str = "SIGKILL";
     let changed = stopped_for.as_ref().filter(|(_, how)| match how {
@@ -296,6 +302,9 @@ fn result(
         if !report.reverted.is_empty() {
             fields.insert("reverted".into(), report.reverted.iter().map(shown).collect());
         }
+        if !refused.is_empty() {
+            fields.insert("refusedToChange".into(), refused.iter().map(refused_change).collect());
+        }
         if report.unseen > 0 {
             fields.insert("uncheckedFiles".into(), true.into());
             fields.insert("uncheckedPlaces".into(), report.unseen.into());
@@ -324,6 +333,19 @@ fn result(
         None => Ok(fields),
         Some((code, sentence)) => Err(RunError { failure: Failure::new(code, sentence), details: fields }),
     }
+}
+
+/// The lines in which a program says that the system let it change nothing.
+fn refusals(said: &str) -> String {
+    const WORDS: [&str; 3] = ["Read-only file system", "Device or resource busy", "Permission denied"];
+    said.lines().filter(|line| WORDS.iter().any(|word| line.contains(word))).collect::<Vec<_>>().join("\n")
+}
+
+/// What the command tried to change and could not.
+fn refused_change(path: &String) -> Value {
+    let note = "not changed: no command may, as git, an editor or an agent obeys it. A git command that would (stash, reset, \
+                checkout, rebase) is half done now: look with `git status`, and leave the rest to the person.";
+    json!({"path": path, "note": note})
 }
 
 fn too_late_words(path: &str) -> String {
@@ -475,7 +497,7 @@ mod tests {
         let reverted = Reverted { root: 0, path: ".git/hooks/x".into(), how: Revert::Removed, taken: None, left: None };
         let report = GuardReport { reverted: vec![reverted], unseen: 2 };
         let outside = ChangedOutside { changed: vec!["/projects/a".into()], unclear: 4 };
-        let aftermath = Aftermath { report, unwatched: 3, stopped_for: None, outside };
+        let aftermath = Aftermath { report, unwatched: 3, outside, ..Aftermath::default() };
         let walls = (Tier::B, Network::Allowed);
         let value = result(&outcome(Ending::Exited(0), 0), Duration::ZERO, walls, &aftermath).unwrap();
         let mut expected = fields(Some(0), false);

@@ -700,7 +700,7 @@ fn what_made_a_folder_a_repository_goes_and_what_was_there_stays() {
             ("echo hello > z/HEAD", "z/HEAD"),
             ("echo more >> z/config; echo 'ref: refs/heads/m' > z/HEAD", "z/HEAD"),
             ("mkdir y/refs", "y/refs"),
-            ("mkdir t; echo x > t/x; mv t y/refs", "y/HEAD"),
+            ("mkdir t; echo x > t/x; mv t y/refs", "y/refs"),
         ] {
             let ground = Ground::new();
             for (path, text) in [
@@ -718,8 +718,8 @@ fn what_made_a_folder_a_repository_goes_and_what_was_there_stays() {
             let text = |path: &str| fs::read_to_string(ground.folder().join(path)).unwrap_or_default();
             assert!(text("z/config").starts_with("its own\n"), "{line}: {ran:?}");
             assert_eq!(
-                (text("z/hooks/x"), text("y/config")),
-                ("its own\n".into(), "its own\n".into()),
+                (text("z/hooks/x"), text("y/config"), text("y/HEAD")),
+                ("its own\n".into(), "its own\n".into(), "its own".into()),
                 "{line}: {ran:?}"
             );
             let is_gone = !ground.folder().join(gone).exists();

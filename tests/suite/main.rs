@@ -66,6 +66,8 @@ mod refusal;
 mod replay;
 mod restore;
 mod rule;
+#[cfg(target_os = "linux")]
+mod scaffold;
 mod scenarios;
 #[cfg(all(target_os = "linux", feature = "gui"))]
 mod screen_lock;

@@ -36,6 +36,7 @@ reverted-files = Put back, because something would execute it later: { $paths }
 reverted-left = Changed and not put back, look at it: { $paths }
 reverted-outside = Changed by another program while it ran, left as it is: { $paths }
 reverted-prevented = Stopped before it could change what something obeys at once: { $paths }
+reverted-refused = It could not change what git, an editor or an agent obeys: { $paths }. A git command that would ends half done by that; look with git status, and do it yourself.
 reverted-kept = What lay there is kept: the history of changes brings it back.
 reverted-exchanged = Another program, which may be an editor that saved it, exchanged a file that the command starts while it ran.
 changed-outside = Changed while it ran, also by their names outside the folders (hard links), { $count }: { $paths }

@@ -36,6 +36,7 @@ reverted-files = 已恢复（这些内容以后会被执行）：{ $paths }
 reverted-left = 已被更改且未能恢复，请检查：{ $paths }
 reverted-outside = 运行期间被其他程序更改，保持原样：{ $paths }
 reverted-prevented = 在更改会被立即执行的内容之前已停止：{ $paths }
+reverted-refused = 命令不能更改 git、编辑器或智能体会遵从的内容：{ $paths }。需要更改它们的 git 命令会因此只做了一半；请用 git status 查看，并自行完成。
 reverted-kept = 原来放在那里的内容已保留：可在更改历史中找回。
 reverted-exchanged = 命令运行期间，它启动的一个文件被其他程序换掉了（也可能是编辑器保存了该文件）。
 changed-outside = 命令运行期间被更改，它们在目录之外的其他名称（硬链接）下也随之改变，共 { $count } 个：{ $paths }

@@ -2,7 +2,9 @@
 //! found out by `workspace`.
 
 mod config;
+mod harmless;
 mod lead;
 
 pub use config::{GitSetting, parse_git_config};
+pub use harmless::is_harmless_git_config;
 pub use lead::{GitLead, HOOK_NAMES, git_lead};

@@ -457,6 +457,12 @@ fn put_back(result: &Value, lang: &Lang) -> Option<String> {
     if let Some(count) = result.get("unclearOutside").and_then(Value::as_i64) {
         sentences.push(lang.format("changed-outside-unclear", &[("count", count.into())]));
     }
+    let refused = result.get("refusedToChange").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if !refused.is_empty() {
+        let paths = refused.iter().filter_map(|one| one.get("path")?.as_str()).map(|path| escape_name(path, false));
+        let paths = paths.collect::<Vec<_>>().join(", ");
+        sentences.push(lang.format("reverted-refused", &[("paths", paths.as_str().into())]));
+    }
     if result.get("exchangedWhileRunning").and_then(Value::as_bool) == Some(true) {
         sentences.push(lang.text("reverted-exchanged").to_owned());
     }

@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use super::kept::{Content, Kept, Object, Room, descend, object_of};
 use super::lead::Led;
 use super::look::{Found, OWNER_MAY_ALL, PARTS, Top, is_repository};
-use super::moved::thing_at;
+use super::moved::{set_aside, thing_at};
 use super::name::PickedUp;
 use super::steps::{is_at_work, runs_nothing};
 use super::{Revert, Reverted, Taken};
@@ -102,8 +102,8 @@ impl Before<'_> {
         folders.into_iter().find(is_git).filter(|repository| self.is_made(repository))
     }
 
-    /// Takes away what made a folder a repository: what came, not what was there. Only where that cannot go, as a folder
-    /// that holds something, it is the head, without which there is no repository.
+    /// Takes away what made a folder a repository: what came, not what was there. A folder that holds something gets another
+    /// name beside. Only where that cannot be either, it is the head, without which there is no repository.
     pub(super) fn unmake(&self, repository: &[OsString]) -> Vec<Reverted> {
         let Some(folder) = descend(self.root, repository) else { return Vec::new() };
         let path_of = |part: &str| -> Vec<OsString> {
@@ -113,14 +113,38 @@ impl Before<'_> {
             |path: &Vec<OsString>| self.found.parts.contains(path) || self.found.protected.contains_key(path);
         let came = PARTS.into_iter().filter(|part| !was_there(&path_of(part)));
         let mut reverted = Vec::new();
-        for part in came.chain(["HEAD"]) {
-            if !is_repository(&folder) {
-                break;
+        for mend in [Self::remove_what_came, Self::set_aside] {
+            for part in came.clone() {
+                if is_repository(&folder) {
+                    reverted.extend(mend(self, &path_of(part)));
+                }
             }
-            let now = Kept::of(&folder, OsStr::new(part), PickedUp::AtOnce, &mut Room::default());
-            reverted.extend(now.map(|now| self.take_away(&path_of(part), &now)));
+        }
+        if is_repository(&folder) {
+            let now = Kept::of(&folder, OsStr::new("HEAD"), PickedUp::AtOnce, &mut Room::default());
+            reverted.extend(now.map(|now| self.take_away(&path_of("HEAD"), &now)));
         }
         reverted
+    }
+
+    /// A file, a link or an empty folder.
+    pub(super) fn remove_what_came(&self, path: &[OsString]) -> Option<Reverted> {
+        let reverted = self.take_away(path, &self.now_at(path)?);
+        (reverted.how == Revert::Removed).then_some(reverted)
+    }
+
+    /// What came and holds something gets another name beside: it was moved there, or is the work of the command.
+    pub(super) fn set_aside(&self, path: &[OsString]) -> Option<Reverted> {
+        let (name, parents) = path.split_last().filter(|_| !self.is_fixed(path))?;
+        let parent = writable_parent(self.root, parents).ok()?;
+        let aside = [parents, &[set_aside(&parent, name)?]].concat();
+        Some(self.reverted(&aside, Revert::Restored))
+    }
+
+    pub(super) fn now_at(&self, path: &[OsString]) -> Option<Kept> {
+        let (name, parents) = path.split_last()?;
+        let now = Kept::of(&descend(self.root, parents)?, name, PickedUp::AtOnce, &mut Room::default())?;
+        (now.stat.kind != TargetKind::Missing).then_some(now)
     }
 
     /// Whether the command could not change what is at this path: then somebody else did. A file with another name could be

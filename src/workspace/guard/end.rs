@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::lead::{self, Led};
+use super::linked::Which;
 use super::name::Names;
 use super::placeholder::{self, Left};
 use super::{GuardReport, GuardedRoot, Revert, Reverted, below, record};
@@ -70,6 +71,8 @@ pub(super) fn look_back(
             guarded.note_departed(records, &after);
         }
         report.add(back.into_iter().chain(guarded.before().put_back(&after, end.at_ns)));
+        // What they lead to may be as it was by now.
+        report.add(guarded.before().unlink(&after, Which::Unchanged, end.at_ns));
     }
     // What they lack may have come in another allowed folder.
     for guarded in roots.iter() {

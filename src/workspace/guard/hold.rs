@@ -8,6 +8,7 @@
 
 use std::ffi::OsString;
 
+use super::harmless;
 use super::kept::{Kept, Object, object_of};
 use super::lease::{Lease, Leased, TakeLease};
 use super::{Guard, GuardedRoot, open_file};
@@ -201,7 +202,7 @@ pub(super) fn left_over(guarded: &[GuardedRoot]) -> u64 {
 }
 
 pub(super) fn is_example(path: &[OsString]) -> bool {
-    path.last().is_some_and(|name| name.as_encoded_bytes().ends_with(b".sample"))
+    path.last().is_some_and(|name| harmless::is_example(name))
 }
 
 /// A quarter of what this process may have open: several commands may run, and the rest of it needs some too.

@@ -43,6 +43,12 @@ pub(super) fn none() -> Leads {
     Leads::new(home.as_ref().map(directories::BaseDirs::home_dir))
 }
 
+/// Whether a new repository has a part that is run or obeyed in it, whatever its own configuration says.
+pub(super) fn is_obeyed_everywhere() -> bool {
+    let home = directories::BaseDirs::new();
+    Leads::is_obeyed_everywhere(home.as_ref().map(directories::BaseDirs::home_dir))
+}
+
 /// More links into packages are not looked for.
 const MOST_LINKS: usize = 1_000;
 

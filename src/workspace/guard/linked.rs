@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 use super::back::{Before, object_at};
+use super::harmless::runs_nothing;
 use super::kept::{Content, Kept, Object, Room, descend, object_of};
 use super::look::{Found, Look, Start, is_repository};
 use super::moved::rename_new;
@@ -192,7 +193,11 @@ impl Before<'_> {
         // Where that was, what it shows now was shown from.
         let elsewhere = was.filter(|_| !self.found.has_folder(path)).and_then(|was| self.found.places.get(&was));
         let old = elsewhere.map_or(path, Vec::as_slice);
-        if found.unreached > 0 || self.shows_new(old, &found) || self.lies_in_another(path, place, &true_path) {
+        let is_inside = self.root.true_path().is_ok_and(|top| true_path.starts_with(top));
+        if found.unreached > 0
+            || self.shows_new(old, &found, is_inside)
+            || self.lies_in_another(path, place, &true_path)
+        {
             return Behind::New;
         }
         let links = found.links.iter().map(|(rest, now)| (join(old, rest), super::below(&end, rest), now));
@@ -201,8 +206,19 @@ impl Before<'_> {
     }
 
     /// Whether something is obeyed there that was not the same below the old path.
-    fn shows_new(&self, old: &[OsString], found: &Found) -> bool {
-        let is_new_repository = |git: &Vec<OsString>| self.found.folder_at(&join(old, git)) != found.folder_at(git);
+    fn shows_new(&self, old: &[OsString], found: &Found, is_inside: bool) -> bool {
+        // One repository in the allowed folder may be shown for another where it runs nothing: it is kept by its own name.
+        let is_another = |git: &Vec<OsString>| {
+            let inside =
+                found.protected.iter().filter_map(|(path, now)| Some((path.strip_prefix(git.as_slice())?, now)));
+            let mut inside = inside.filter_map(|(below, now)| Some((below.split_last()?, now)));
+            is_inside
+                && self.found.accepts_repositories
+                && self.found.git_folders.contains(&join(old, git))
+                && inside.all(|((name, below), now)| runs_nothing(below, name, now))
+        };
+        let is_new_repository =
+            |git: &Vec<OsString>| self.found.folder_at(&join(old, git)) != found.folder_at(git) && !is_another(git);
         if found.git_folders.iter().any(is_new_repository) {
             return true;
         }

@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::Path;
 
+use super::harmless::{is_example, is_harmless};
 use super::kept::{Kept, Object, Room, descend, object_of};
 use super::lead::Led;
 use super::linked::Linked;
@@ -61,6 +62,9 @@ pub(super) struct Found {
     pub(super) closed: HashMap<Object, Vec<OsString>>,
     /// At least so many more were not reached.
     pub(super) unreached: u64,
+    /// Whether a command may make a repository that runs nothing: there is nothing that all of them obey. Not kept over a
+    /// crash.
+    pub(super) accepts_repositories: bool,
 }
 
 /// Something protected that lies in nothing protected.
@@ -391,8 +395,10 @@ impl Walk<'_> {
             }
             Meaning::Protected(when) => {
                 let kept = Kept::of(folder, &name, when, &mut self.room);
-                if let Some(kept) = kept.as_ref().filter(|kept| placeholder::is_one(around, &name, folder, kept)) {
-                    if placeholder::can_become_another(kept) {
+                if let Some(kept) =
+                    kept.as_ref().filter(|kept| is_harmless(self.look.before, around, &name, folder, kept))
+                {
+                    if placeholder::can_become_another(kept) && !is_example(&name) {
                         self.found.harmless.push(self.child(&name));
                     }
                 } else if let Some(kept) = kept {

@@ -11,6 +11,7 @@ mod departed;
 mod end;
 #[cfg(target_os = "linux")]
 mod gone;
+mod harmless;
 #[cfg(target_os = "linux")]
 mod hold;
 mod kept;
@@ -210,6 +211,7 @@ impl Guard {
 
     fn walk(roots: &[Root], watching: Watching, most_folders: usize, leads: &Leads) -> Self {
         let mut names = Names::default();
+        let accepts_repositories = !lead::is_obeyed_everywhere();
         let mut watcher = match watching {
             Watching::Yes => Watcher::new(),
             Watching::No => None,
@@ -219,6 +221,7 @@ impl Guard {
             let led = lead::below(leads, root.real_path());
             let (names, watcher) = (&mut names, watcher.as_mut());
             let before = Look { root, before: None, names, led: &led, watcher, number, most_folders }.whole();
+            let before = Found { accepts_repositories, ..before };
             let (root, nearly, fixed) = (root.clone(), Vec::new(), Vec::new());
             let (placeholders, left_behind) = (Vec::new(), Vec::new());
             guarded.push(GuardedRoot { root, number, before, led, nearly, fixed, placeholders, left_behind });
@@ -300,6 +303,20 @@ impl Guard {
     pub fn protected(&self, most: usize) -> Vec<Guarded> {
         let all = self.roots.iter().flat_map(|guarded| guarded.before.tops.iter().map(move |top| (guarded, &top.path)));
         opened(all, most)
+    }
+
+    /// The outermost protected files and folders that are named in what a command said, by their paths from the allowed folder.
+    pub fn named_in(&self, said: &str) -> Vec<String> {
+        let all = self.roots.iter().flat_map(|guarded| guarded.before.tops.iter().map(|top| shown(&top.path)));
+        // Programs name them from where they stand.
+        let end = |path: &str| {
+            let mut names = path.rsplit('/');
+            match (names.next(), names.next()) {
+                (Some(name), Some(above)) if !name.starts_with('.') => format!("{above}/{name}"),
+                (name, _) => name.unwrap_or_default().to_owned(),
+            }
+        };
+        all.filter(|path| said.contains(&end(path))).collect()
     }
 
     /// The folders of git, opened, at most this many.

@@ -89,9 +89,6 @@ impl Before<'_> {
                 reverted.push(self.reverted(&old, Revert::Restored));
             }
         }
-        if reverted.iter().all(|one| one.how == Revert::Left) {
-            reverted.extend(self.unlink(after, Which::Unchanged, ended_ns));
-        }
         reverted
     }
 
@@ -272,7 +269,7 @@ pub(super) fn thing_at(root: &Folder, path: &[OsString]) -> Option<Object> {
 }
 
 /// Gives what lies in its way another name beside: the name that it got, if there is one.
-fn set_aside(parent: &Folder, name: &OsStr) -> Option<OsString> {
+pub(super) fn set_aside(parent: &Folder, name: &OsStr) -> Option<OsString> {
     const MOST_TRIES: u32 = 100;
     (1..=MOST_TRIES).find_map(|number| {
         let mut aside = name.to_owned();

@@ -175,6 +175,11 @@ impl Around {
         self.is_git && self.names.len() == 1
     }
 
+    /// The names of a folder of git or in one, from that down.
+    pub(super) fn below_git(&self) -> Option<&[String]> {
+        if self.is_git { self.names.get(1..) } else { None }
+    }
+
     /// Whether all that is in it is protected.
     pub(super) fn is_protected(&self) -> bool {
         self.is_protected

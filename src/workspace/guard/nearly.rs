@@ -1,8 +1,8 @@
 //! Folders that git does not take for a repository only because of what lies, or does not lie, elsewhere: where a link, a
 //! `commondir` or a file `.git` leads, or in a part that is not in order.
 //!
-//! They are found before a command, with what they lack; what has become one is unmade. What came goes or is put back as it
-//! was; only where that cannot be, what named it goes, and is handed on.
+//! They are found before a command, with what they lack; what has become one is unmade. What came goes, gets another name
+//! beside or is put back as it was; only where that cannot be, what named it goes, and is handed on.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,6 @@ use super::kept::{Content, Kept, Room, descend};
 use super::look::{Found, PARTS};
 use super::name::PickedUp;
 use super::{Revert, Reverted, Taken, below};
-use crate::policy::TargetKind;
 use crate::workspace::lead::{is_taken, lacking, may_be_taken};
 use crate::workspace::{Folder, Root};
 
@@ -82,11 +81,12 @@ impl Before<'_> {
         if nearly.is_made(root) {
             reverted.extend(self.put_head_back(nearly));
         }
-        for path in nearly.lacking.iter().filter_map(|path| names_in(root, path)) {
-            if !nearly.is_made(root) {
-                break;
+        for mend in [Self::remove_what_came, Self::set_aside] {
+            for path in nearly.lacking.iter().filter_map(|path| names_in(root, path)) {
+                if nearly.is_made(root) {
+                    reverted.extend(mend(self, &path));
+                }
             }
-            reverted.extend(self.remove_what_came(&path));
         }
         if nearly.is_made(root) {
             reverted.push(self.remove_what_names(nearly));
@@ -102,13 +102,6 @@ impl Before<'_> {
         is_another.then(|| self.restore(&path, kept, now.as_ref()))
     }
 
-    /// A file, a link or an empty folder. What holds something was moved there, or is the work of the command.
-    fn remove_what_came(&self, path: &[OsString]) -> Option<Reverted> {
-        let now = self.now_at(path)?;
-        let reverted = self.take_away(path, &now);
-        (reverted.how == Revert::Removed).then_some(reverted)
-    }
-
     /// The head of a folder, without which there is no repository, or what leads to one.
     fn remove_what_names(&self, nearly: &Nearly) -> Reverted {
         let is_folder = descend(self.root, &nearly.path).is_some();
@@ -120,12 +113,6 @@ impl Before<'_> {
             }
             Some(_) | None => self.reverted(&path, Revert::Left),
         }
-    }
-
-    fn now_at(&self, path: &[OsString]) -> Option<Kept> {
-        let (name, parents) = path.split_last()?;
-        let now = Kept::of(&descend(self.root, parents)?, name, PickedUp::AtOnce, &mut Room::default())?;
-        (now.stat.kind != TargetKind::Missing).then_some(now)
     }
 }
 

@@ -159,7 +159,6 @@ fn what_appears_is_removed_and_what_changes_is_put_back_with_its_mode() {
         (".vscode", Revert::Restored),
         (".vscode/settings.json", Revert::Restored),
         ("new/.git/config", Revert::Removed),
-        ("new/.git/hooks", Revert::Removed),
         ("new/.git/hooks/x", Revert::Removed),
     ];
     assert_eq!(reverted, expected.map(|(path, how)| (path.to_owned(), how)));

@@ -17,6 +17,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 use super::gone::Gone;
+use super::harmless::{is_example, is_harmless};
 use super::hold::{Holds, Where};
 use super::kept::{Kept, Room, descend};
 use super::linked::{MOST_FOLDERS_BEHIND, Waiting};
@@ -263,8 +264,9 @@ impl Round<'_> {
         let Some((number, mut path, folder)) = self.open(watch) else { return };
         path.push(name.to_owned());
         let Some(now) = Kept::of(&folder, name, when, &mut Room::default()) else { return };
-        if placeholder::is_one(around, name, &folder, &now) {
-            if placeholder::can_become_another(&now) {
+        let before = self.root(number).map(|guarded| &guarded.before);
+        if is_harmless(before, around, name, &folder, &now) {
+            if placeholder::can_become_another(&now) && !is_example(name) {
                 self.keep_harmless(number, path, &now);
             }
             return;
@@ -277,7 +279,8 @@ impl Round<'_> {
 
     /// What would change nothing for git as it is must stay so.
     fn keep_harmless(&mut self, number: usize, path: Vec<OsString>, now: &Kept) {
-        if self.root(number).is_some_and(|guarded| !guarded.before().is_fixed(&path)) {
+        let is_kept = |guarded: &GuardedRoot| !guarded.before().is_fixed(&path) && !is_nobodys(guarded, &path, now);
+        if self.root(number).is_some_and(is_kept) {
             self.watcher.holds.add_harmless((number, path), now);
         }
     }
@@ -319,7 +322,8 @@ impl Round<'_> {
     fn look_again(&mut self, number: usize, path: &[OsString]) {
         let Some(guarded) = self.guard.roots.get(number) else { return };
         let Some((folder, now)) = now_at(guarded, path) else { return };
-        let is_harmless = path.last().is_some_and(|name| placeholder::is_one(&Around::git(), name, &folder, &now));
+        let before = Some(&guarded.before);
+        let is_harmless = path.last().is_some_and(|name| is_harmless(before, &Around::git(), name, &folder, &now));
         if guarded.before.protected.contains_key(path) || !is_harmless {
             self.judge_one(number, path, &now);
         }

@@ -93,6 +93,15 @@ impl Leads {
         }
     }
 
+    /// Whether the configuration of the person or of the computer names something by its path from the top of the work tree,
+    /// whichever that is.
+    pub(in crate::workspace) fn is_obeyed_everywhere(home: Option<&Path>) -> bool {
+        let top = Path::new(if cfg!(windows) { r"C:\nod-no-such-folder" } else { "/nod-no-such-folder" });
+        let mut leads = Self::new(home);
+        leads.machine(Some(top));
+        leads.all.iter().any(|lead| lead.path.starts_with(top))
+    }
+
     pub(in crate::workspace) fn all(&self) -> &[Lead] {
         &self.all
     }

@@ -294,3 +294,56 @@ fn a_name_that_went_right_before_a_crash_is_known_to_the_next_command() {
         assert_eq!(place.path("web").is_symlink(), !is_finished);
     }
 }
+
+/// A repository as git makes it, with a setting more.
+fn cloned(place: &Place, path: &str, setting: &str) {
+    write(place.temp.path(), &format!("{path}/.git/HEAD"), "ref: refs/heads/main\n");
+    write(place.temp.path(), &format!("{path}/.git/config"), &format!("[core]\n\tbare = false\n{setting}"));
+    write(place.temp.path(), &format!("{path}/.git/hooks/pre-push.sample"), "#!/bin/sh");
+}
+
+#[test]
+fn a_link_may_go_from_one_repository_to_another_that_runs_nothing() {
+    let remote = "[remote \"origin\"]\n\turl = https://example.org/a.git\n";
+    for (setting, further, stays) in [
+        (remote, "a.txt", true),
+        ("[core]\n\tfsmonitor = id\n", "a.txt", false),
+        (remote, ".git/hooks/pre-push", false),
+        (remote, ".git/commondir", false),
+        (remote, ".vscode/tasks.json", false),
+    ] {
+        let place = laid_out();
+        cloned(&place, "releases/1", remote);
+        cloned(&place, "releases/2", setting);
+        write(place.temp.path(), &format!("releases/2/{further}"), "theirs");
+        symlink("releases/1", place.path("current")).unwrap();
+        let reverted = place.after(|| place.repoint("current", "releases/2"));
+        let end = if stays { "releases/2" } else { "releases/1" };
+        assert_eq!(fs::read_link(place.path("current")).unwrap(), Path::new(end), "{further} {setting} {reverted:?}");
+    }
+}
+
+#[test]
+fn a_link_into_a_package_that_is_installed_anew_stays_and_what_is_obeyed_there_does_not() {
+    for settings in ["{1}", "{2}"] {
+        let place = laid_out();
+        write(place.temp.path(), "node_modules/y/.vscode/settings.json", "{1}");
+        symlink("node_modules/y", place.path("linked")).unwrap();
+        place.after(|| {
+            fs::remove_dir_all(place.path("node_modules/y")).unwrap();
+            write(place.temp.path(), "node_modules/y/.vscode/settings.json", settings);
+        });
+        assert_eq!(fs::read_link(place.path("linked")).unwrap(), Path::new("node_modules/y"));
+        let now = fs::read_to_string(place.path("node_modules/y/.vscode/settings.json"));
+        assert_eq!(now.unwrap(), "{1}", "{settings}");
+    }
+    let place = laid_out();
+    write(place.temp.path(), "node_modules/y/a.txt", "a");
+    symlink("node_modules/y", place.path("linked")).unwrap();
+    place.after(|| {
+        fs::remove_dir_all(place.path("node_modules/y")).unwrap();
+        write(place.temp.path(), "node_modules/y/.vscode/tasks.json", "theirs");
+    });
+    assert_eq!(fs::read_link(place.path("linked")).unwrap(), Path::new("node_modules/y"));
+    assert!(!place.path("node_modules/y/.vscode/tasks.json").exists());
+}

@@ -33,17 +33,29 @@ fn an_empty_folder_that_completes_one_goes() {
 }
 
 #[test]
-fn where_what_completes_one_holds_something_only_the_head_goes() {
+fn what_completes_one_and_holds_something_gets_another_name_and_what_was_there_stays() {
     let place = nearly();
-    let guard = Guard::take(std::slice::from_ref(&place.root), Watching::No);
-    fs::rename(place.path("h"), place.path("n")).unwrap();
-    assert!(is_repository(&place, "src"), "the control");
-    let report = guard.revert(Watched::default());
-    let all: Vec<_> = report.reverted.iter().map(|one| (one.path.as_str(), one.how)).collect();
-    assert_eq!(all, [("src/HEAD", Revert::Removed)]);
-    let taken = report.reverted[0].taken.as_ref();
-    assert!(matches!(taken, Some(Taken::File { content, .. }) if content == HEAD.as_bytes()), "it can be brought back");
-    assert_eq!((is_repository(&place, "src"), place.text("n/obj/mine.txt").as_str()), (false, "mine"));
+    let reverted = place.after(|| {
+        fs::rename(place.path("h"), place.path("n")).unwrap();
+        assert!(is_repository(&place, "src"), "the control");
+    });
+    assert_eq!(reverted, [("n-1".to_owned(), Revert::Restored)]);
+    assert_eq!((is_repository(&place, "src"), place.text("src/HEAD").as_str()), (false, HEAD));
+    assert_eq!(place.text("n-1/obj/mine.txt"), "mine");
+}
+
+#[test]
+fn a_head_that_the_person_has_stays_where_a_command_adds_the_rest() {
+    let place = place();
+    write(place.temp.path(), "src/HEAD", "mine");
+    write(place.temp.path(), "src/config", "[core]\nfsmonitor = id");
+    let reverted = place.after(|| {
+        write(place.temp.path(), "src/objects/x", "x");
+        write(place.temp.path(), "src/refs/x", "x");
+    });
+    assert_eq!(reverted, [("src/refs-1".to_owned(), Revert::Restored)]);
+    assert_eq!((place.text("src/HEAD"), place.text("src/refs-1/x")), ("mine".to_owned(), "x".to_owned()));
+    assert!(place.path("src/objects/x").exists() && !place.path("src/refs").exists());
 }
 
 #[test]
