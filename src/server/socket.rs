@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message as Frames, WebSocket};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +18,7 @@ use crate::link::wire::{
     Register, Registered,
 };
 
-use super::connection::{Admitted, Connection, Device, OUTBOX_MESSAGES, Outlet};
+use super::connection::{Admitted, Connection, Device, Outlet};
 use super::name;
 use super::service::{Calls, step, unique};
 
@@ -38,6 +38,8 @@ const MOST_TOOL_BYTES: usize = 256 << 10;
 /// fewer.
 const MOST_RECORDING: usize = 64;
 const MOST_RECORDING_BYTES: usize = 16 << 20;
+/// Messages that go out to a device with one write.
+const MOST_AT_ONCE: usize = 2 * MOST_RECORDING;
 /// What of a device's complaint reaches the log, in letters.
 const LOGGED_LETTERS: usize = 200;
 
@@ -62,6 +64,15 @@ struct Line {
     bytes: usize,
     /// Since the last message.
     pings: u32,
+}
+
+/// What is to be told to a device: what others have for it, and what became of its results.
+struct Telling<Recorded> {
+    outbox: mpsc::Receiver<Box<FromServer>>,
+    /// Results on their way into the ledger.
+    recording: FuturesUnordered<Recorded>,
+    /// Their bytes.
+    recording_bytes: usize,
 }
 
 /// Why a conversation is over.
@@ -156,6 +167,37 @@ fn objection(code: &str, message: &str, ref_event_id: String) -> FromServer {
     })
 }
 
+impl<Recorded: Future<Output = (usize, Result<FromServer, Over>)>> Telling<Recorded> {
+    /// Whether another result may be taken in.
+    fn has_room(&self) -> bool {
+        self.recording.len() < MOST_RECORDING && self.recording_bytes < MOST_RECORDING_BYTES
+    }
+
+    /// Waits for the next message. May be given up at any time.
+    async fn next(&mut self) -> Result<FromServer, Over> {
+        tokio::select! {
+            biased;
+            Some(message) = self.outbox.recv() => Ok(*message),
+            Some(recorded) = self.recording.next() => self.recorded(recorded),
+            else => std::future::pending().await,
+        }
+    }
+
+    /// The next message, if it is there at this moment.
+    fn ready(&mut self) -> Option<Result<FromServer, Over>> {
+        if let Ok(message) = self.outbox.try_recv() {
+            return Some(Ok(*message));
+        }
+        let recorded = self.recording.next().now_or_never().flatten()?;
+        Some(self.recorded(recorded))
+    }
+
+    fn recorded(&mut self, (bytes, told): (usize, Result<FromServer, Over>)) -> Result<FromServer, Over> {
+        self.recording_bytes = self.recording_bytes.saturating_sub(bytes);
+        told
+    }
+}
+
 impl Line {
     /// The first frame says who it is, and it must be the ticket's device.
     async fn register(&mut self, device: &Device) -> Result<(), Over> {
@@ -186,46 +228,37 @@ impl Line {
         // Made once: each takes its place in a list that all connections share.
         let mut closing = pin!(closing(&mut outlet.closing));
         let mut end = pin!(end.cancelled());
-        let mut recording = FuturesUnordered::new();
-        let mut recording_bytes: usize = 0;
+        let mut telling = Telling { outbox: outlet.outbox, recording: FuturesUnordered::new(), recording_bytes: 0 };
         let over = loop {
             let step = tokio::select! {
                 biased;
                 code = &mut closing => break code.map_or(Over::Gone, Over::Close),
                 // Before the end: calls that are taken back as the server goes down are told so.
-                Some(message) = outlet.outbox.recv() => {
-                    // Who else has something to send at this moment comes first: one write for all of it.
+                first = telling.next() => {
+                    // Who else has something for this device at this moment comes first, and one commit ends many waits:
+                    // one write for all of it.
                     tokio::task::yield_now().await;
-                    self.send_all(*message, || outlet.outbox.try_recv().ok().map(|message| *message)).await
+                    let mut is_acknowledged = false;
+                    let mut broken = None;
+                    let mut all = std::iter::once(first).chain(std::iter::from_fn(|| telling.ready())).map_while(|told| {
+                        is_acknowledged |= matches!(told, Ok(FromServer::Ack { .. }));
+                        told.map_err(|over| broken = Some(over)).ok()
+                    });
+                    let sent = self.send_all(&mut all).await;
+                    if is_acknowledged {
+                        step("acknowledged");
+                    }
+                    sent.and_then(|()| broken.map_or(Ok(()), Err))
                 }
                 () = &mut end => break Over::Close(CloseCode::GoingAway),
-                Some((bytes, told)) = recording.next() => {
-                    // The same here: one commit ends many waits.
-                    tokio::task::yield_now().await;
-                    recording_bytes = recording_bytes.saturating_sub(bytes);
-                    let mut broken = None;
-                    let more = || {
-                        let (bytes, told): (usize, Result<_, Over>) = recording.next().now_or_never().flatten()?;
-                        recording_bytes = recording_bytes.saturating_sub(bytes);
-                        told.map_err(|over| broken = Some(over)).ok()
-                    };
-                    match told {
-                        Ok(told) => {
-                            let sent = self.send_all(told, more).await;
-                            step("acknowledged");
-                            sent.and_then(|()| broken.map_or(Ok(()), Err))
-                        }
-                        Err(over) => Err(over),
-                    }
-                }
-                received = self.receive(), if recording.len() < MOST_RECORDING && recording_bytes < MOST_RECORDING_BYTES => {
+                received = self.receive(), if telling.has_room() => {
                     heard_at = Instant::now();
                     match received {
                         Ok(Reading::Message(Frame { event_id, body: FromDesktop::Result(result), .. })) => {
                             let bytes = self.bytes;
-                            recording_bytes += bytes;
                             let recorded = record(calls, &connection.device, result, event_id);
-                            recording.push(async move { (bytes, recorded.await) });
+                            telling.recording_bytes += bytes;
+                            telling.recording.push(async move { (bytes, recorded.await) });
                             Ok(())
                         }
                         // On the heap while it lasts: a device that says nothing has no room for it.
@@ -247,7 +280,7 @@ impl Line {
             }
         };
         // What has come is kept, and whoever waits for it is woken, though the device cannot be told any more.
-        while recording.next().await.is_some() {}
+        while telling.recording.next().await.is_some() {}
         over
     }
 
@@ -333,16 +366,14 @@ impl Line {
     }
 
     async fn send(&mut self, body: FromServer) -> Result<(), Over> {
-        self.send_all(body, || None).await
+        self.send_all([body]).await
     }
 
-    /// Sends a message, and with it those that are ready.
-    async fn send_all(&mut self, first: FromServer, mut more: impl FnMut() -> Option<FromServer>) -> Result<(), Over> {
+    /// Sends messages with one write, as many as may go out at once.
+    async fn send_all(&mut self, messages: impl IntoIterator<Item = FromServer>) -> Result<(), Over> {
         let sending = async {
-            self.feed(first).await?;
-            for _ in 1..OUTBOX_MESSAGES {
-                let Some(next) = more() else { break };
-                self.feed(next).await?;
+            for message in messages.into_iter().take(MOST_AT_ONCE) {
+                self.feed(message).await?;
             }
             self.socket.flush().await.map_err(|_broken| Over::Gone)
         };
