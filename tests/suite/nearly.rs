@@ -368,6 +368,39 @@ fn beside_what_is_obeyed_by_where_a_process_stands_no_command_runs_and_nothing_i
 }
 
 #[test]
+fn a_part_of_a_checkout_completes_nothing_that_lies_above_it() {
+    also_as_ordinary_user("nearly::a_part_of_a_checkout_completes_nothing_that_lies_above_it");
+    if no_git() {
+        return;
+    }
+    let lay_out = |ground: &Ground| {
+        ground.repository();
+        without(ground, "objects");
+        ground.link("../pk/app/obj", "src/objects");
+        folder(ground, "pk/app");
+        ground.folder().join("pk/app")
+    };
+    let line = "mkdir obj; echo hello > obj/readme.txt; echo more > notes.txt";
+    for walls in std::iter::once(CommandWalls::default()).chain(tiers()) {
+        let ground = Ground::new();
+        let ran = run_tool(&walls, &lay_out(&ground), line);
+        ground.status("src");
+        assert_eq!(ground.mark().exists(), walls.tier == Tier::Unconfined, "{:?}: {ran:?}", walls.tier);
+        assert!(ground.folder().join("src/HEAD").exists(), "outside the allowed folder nothing is touched");
+    }
+    let ground = Ground::new();
+    let allowed = lay_out(&ground);
+    let mut desk = Desk::new(Vec::new());
+    let mut call = |tool: &str, args: Value| desk.tool_among(&[&allowed], tool, &args.to_string(), &Answer::AllowOnce);
+    let ran = call("create_directory", json!({"path": allowed.join("obj")}));
+    assert_eq!(ran.code(), Some("PROTECTED_PATH_DENIED"), "{ran:?}");
+    let ran = call("write_file", json!({"path": allowed.join("other/notes.txt"), "content": "x"}));
+    assert!(ran.success, "{ran:?}");
+    ground.status("src");
+    assert!(!ground.mark().exists());
+}
+
+#[test]
 fn what_is_not_there_of_a_submodule_hinders_no_work() {
     also_as_ordinary_user("nearly::what_is_not_there_of_a_submodule_hinders_no_work");
     if no_git() {

@@ -204,7 +204,7 @@ impl Guard {
             guard = Self::walk(roots, watching, most_folders, &leads);
         }
         for guarded in &mut guard.roots {
-            guarded.nearly = nearly(&guarded.root, &guarded.before);
+            guarded.nearly = nearly(&guarded.root, &guarded.before, &leads);
         }
         guard
     }

@@ -14,7 +14,7 @@ use super::kept::{Content, Kept, Room, descend};
 use super::look::{Found, PARTS};
 use super::name::PickedUp;
 use super::{Revert, Reverted, Taken, below};
-use crate::workspace::lead::{is_taken, lacking, may_be_taken};
+use crate::workspace::lead::{Leads, is_taken, lacking, may_be_taken};
 use crate::workspace::{Folder, Root};
 
 const HEAD: &str = "HEAD";
@@ -23,7 +23,8 @@ const GIT: &str = ".git";
 /// One of them, as it was before the command.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Nearly {
-    /// From the allowed folder: the folder, or the file or link `.git` that leads to one.
+    /// From the allowed folder: the folder, or the file or link `.git` that leads to one. Of one that lies elsewhere the
+    /// whole path.
     path: Vec<OsString>,
     /// Its head, whatever that was; of a folder alone. Not kept over a crash.
     #[serde(skip)]
@@ -63,15 +64,19 @@ impl Nearly {
     }
 }
 
-/// Those in an allowed folder that was looked at, nearest first; folders before what leads to them.
-pub(super) fn nearly(root: &Root, found: &Found) -> Vec<Nearly> {
+/// Those in an allowed folder that was looked at, nearest first; folders before what leads to them. Then those elsewhere that
+/// lack something in it.
+pub(super) fn nearly(root: &Root, found: &Found, leads: &Leads) -> Vec<Nearly> {
     let pointers = found.protected.iter().filter_map(|(path, kept)| {
         let is_git = path.last().is_some_and(|name| name.eq_ignore_ascii_case(GIT));
         let leads = matches!(kept.content, Content::File(_) | Content::Link(_) | Content::Unknown);
         (is_git && leads).then_some(path)
     });
-    let all = found.git_folders.iter().chain(pointers).filter(|path| !is_taken(&below(root, path)));
-    all.map(|path| Nearly::new(root, path.clone())).collect()
+    let within = found.git_folders.iter().chain(pointers).filter(|path| !is_taken(&below(root, path)));
+    let within = within.map(|path| Nearly::new(root, path.clone()));
+    let elsewhere = leads.nearly().iter().filter(|git| !git.starts_with(root.real_path()));
+    let elsewhere = elsewhere.map(|git| Nearly::new(root, git.iter().map(OsStr::to_owned).collect()));
+    within.chain(elsewhere.filter(|one| one.lacking.iter().any(|path| names_in(root, path).is_some()))).collect()
 }
 
 impl Before<'_> {
@@ -89,7 +94,7 @@ impl Before<'_> {
             }
         }
         if nearly.is_made(root) {
-            reverted.push(self.remove_what_names(nearly));
+            reverted.extend(self.remove_what_names(root, nearly));
         }
         reverted
     }
@@ -102,17 +107,25 @@ impl Before<'_> {
         is_another.then(|| self.restore(&path, kept, now.as_ref()))
     }
 
-    /// The head of a folder, without which there is no repository, or what leads to one.
-    fn remove_what_names(&self, nearly: &Nearly) -> Reverted {
+    /// The head of a folder, without which there is no repository, or what leads to one. Outside the allowed folder nothing
+    /// is touched: what came stays, and is told.
+    fn remove_what_names(&self, root: &Root, nearly: &Nearly) -> Vec<Reverted> {
+        if !nearly.place(root).starts_with(root.real_path()) {
+            let came = nearly.lacking.iter().filter_map(|path| names_in(root, path));
+            return came
+                .filter(|path| self.now_at(path).is_some())
+                .map(|path| self.reverted(&path, Revert::Left))
+                .collect();
+        }
         let is_folder = descend(self.root, &nearly.path).is_some();
         let path = if is_folder { child(&nearly.path, HEAD) } else { nearly.path.clone() };
-        match self.now_at(&path) {
+        vec![match self.now_at(&path) {
             // Also where it was mounted read-only: what it leads to has changed.
             Some(now) if remove(self.root, &path, &now).is_ok() => {
                 Reverted { taken: Taken::of(&now), ..self.reverted(&path, Revert::Removed) }
             }
             Some(_) | None => self.reverted(&path, Revert::Left),
-        }
+        }]
     }
 }
 

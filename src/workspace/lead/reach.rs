@@ -229,7 +229,7 @@ mod tests {
         fn reaches_below(&self, root: &str, path: &str, purpose: Purpose) -> Vec<Reach> {
             let root = Root::open(&self.path(root)).unwrap();
             let path = RelPath::from_parts(path.split('/').map(str::to_owned).collect()).unwrap();
-            let home = self.path("../home");
+            let home = self.temp.path().canonicalize().unwrap().join("home");
             let effect = Effect::of(purpose).unwrap();
             let target = resolve(&root, &path, purpose).unwrap();
             reaches(&target, effect, std::slice::from_ref(&root), Some(&home))
@@ -337,6 +337,32 @@ mod tests {
         }
         // The folder that leads on is no part yet.
         assert_eq!(place.reaches("n", Purpose::CreateFolder), []);
+    }
+
+    #[test]
+    fn what_lies_around_the_allowed_folder_and_leads_into_it_counts() {
+        let place = Place::with(&[("src/HEAD", "ref: refs/heads/x"), ("src/refs/x", ""), (".git/HEAD", "ref: x")]);
+        place.write("pk/app/a.txt", "");
+        place.link("../pk/app/obj", "src/objects");
+        place.link("pk/app/vs", ".vscode");
+        place.link("../app/servers.json", "pk/other/.mcp.json");
+        place.link("../a/pk/app/shellrc", "../home/.bashrc");
+        let of = |path: &str, purpose: Purpose| place.reaches_below("pk/app", path, purpose);
+        let made = Reach::MakesRepository { folder: place.path("src") };
+        for (path, purpose) in [("obj", Purpose::CreateFolder), ("obj/readme.txt", Purpose::Write)] {
+            assert_eq!(of(path, purpose), std::slice::from_ref(&made), "{path}");
+        }
+        let verdict = |path: &str| of(path, Purpose::Write).iter().find_map(Reach::verdict);
+        for (path, expected) in [
+            ("vs/tasks.json", DENIED),
+            ("vs/other.json", ASKED),
+            ("servers.json", DENIED),
+            ("shellrc", DENIED),
+            ("obj2/x", None),
+            ("b.txt", None),
+        ] {
+            assert_eq!(verdict(path), expected, "{path}");
+        }
     }
 
     #[cfg(target_os = "linux")]

@@ -20,8 +20,10 @@ const MOST_REPOSITORIES: usize = 10_000;
 /// Configuration files that are read, each with what it includes.
 const MOST_FILES: usize = 20_000;
 const MOST_LEADS: usize = 20_000;
-/// Folders in an allowed folder that are looked at for repositories where nothing is walked.
+/// Folders that are looked at for repositories and links where nothing is walked, in each allowed folder and in the work
+/// tree around it, and names in them.
 const MOST_NEAREST: usize = 1_000;
+const MOST_NEAREST_NAMES: usize = 50_000;
 /// How deep git lets configurations include each other.
 const MOST_INCLUDES: usize = 10;
 /// Names in a folder of hooks, of submodules or of work trees that are looked at.
@@ -61,34 +63,57 @@ impl Leads {
         }
     }
 
-    /// Those that can be found without a walk: of the allowed folders, of all above them, and of the nearest ones in them.
+    /// Those that can be found without a walk: of the allowed folders, of all above them, and of the nearest ones in them
+    /// and in the work trees that they are a part of.
     pub(in crate::workspace) fn around(roots: &[Root], home: Option<&Path>) -> Self {
         let mut leads = Self::new(home);
         leads.machine(None);
+        // A shell and an editor read there what may be a link into somebody's collection of configurations.
+        if let Some(home) = home {
+            leads.links_at(home);
+        }
         for root in roots {
             for place in root.real_path().ancestors() {
                 leads.at(place);
+                leads.links_at(place);
             }
-            leads.links_in(root.folder(), root.real_path());
             leads.nearest(root.real_path());
+            if let Some(top) = leads.work_tree_around(root.real_path()) {
+                leads.nearest(top);
+            }
         }
         leads
     }
 
-    /// The repositories in a folder, those that lie nearest first: so many folders are looked at.
+    /// The work tree that a folder is a part of. A home folder that is one is too large, and may hold what answers slowly.
+    fn work_tree_around<'root>(&self, root: &'root Path) -> Option<&'root Path> {
+        let is_one = |top: &&Path| std::fs::symlink_metadata(top.join(GIT)).is_ok();
+        let top = root.ancestors().skip(1).find(is_one)?;
+        self.home.as_ref().is_none_or(|home| !home.starts_with(top)).then_some(top)
+    }
+
+    /// The repositories and the links with protected names in a folder, those that lie nearest first.
     fn nearest(&mut self, top: &Path) {
+        let places: HashSet<&OsStr> = places_that_count().filter_map(<[_]>::first).map(OsStr::new).collect();
         let mut waiting = VecDeque::from([top.to_path_buf()]);
-        let mut left = MOST_NEAREST;
-        while let Some(folder) = waiting.pop_front() {
-            for below in folders_in(&folder) {
-                if left == 0 {
-                    return;
+        let mut names_left = MOST_NEAREST_NAMES;
+        for _ in 0..MOST_NEAREST {
+            let Some(folder) = waiting.pop_front() else { return };
+            let (mut is_gits, mut has_places) = (false, false);
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten().take(names_left) {
+                names_left -= 1;
+                let name = entry.file_name().to_ascii_lowercase();
+                is_gits |= name == GIT || name == "head";
+                has_places |= places.contains(&*name);
+                if name != GIT && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    waiting.push_back(entry.path());
                 }
-                left -= 1;
-                if below.file_name().is_none_or(|name| !name.eq_ignore_ascii_case(GIT)) {
-                    self.at(&below);
-                    waiting.push_back(below);
-                }
+            }
+            if is_gits {
+                self.at(&folder);
+            }
+            if has_places {
+                self.links_at(&folder);
             }
         }
     }
@@ -107,7 +132,7 @@ impl Leads {
     }
 
     /// What git would take for a repository with something more, and does not as it is.
-    pub(super) fn nearly(&self) -> &[PathBuf] {
+    pub(in crate::workspace) fn nearly(&self) -> &[PathBuf] {
         &self.nearly
     }
 
@@ -160,6 +185,13 @@ impl Leads {
         let systems = ["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"].map(PathBuf::from);
         for file in own.into_iter().chain(further).chain(systems) {
             self.configuration(&file, base, 0);
+        }
+    }
+
+    /// Links with protected names in a folder, wherever that is.
+    fn links_at(&mut self, place: &Path) {
+        if let Ok(folder) = Folder::open_ambient(place) {
+            self.links_in(&folder, place);
         }
     }
 
