@@ -522,7 +522,7 @@ mod tests {
         let mut request = command("Fine.", "make");
         request.reasons.push(AskReason::Unremembered);
         let lines = shown(&request, Locale::English);
-        assert!(lines.iter().any(|line| line.starts_with("! It starts more than can be known")), "{lines:#?}");
+        assert!(lines.iter().any(|line| line.starts_with("! This yes does not fix all that it starts")), "{lines:#?}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub(super) fn of(found: &Recovery) -> Vec<Event> {
         ("notice-grounds-changed", found.changed_grounds),
         ("notice-sessions-unproven", found.unproven_sessions),
         ("notice-releases-changed", found.changed_releases),
+        ("notice-undo-changed", found.changed_undo),
     ];
     let counted = counted.into_iter().filter(|(_, count)| *count > 0);
     let mut news: Vec<Event> =

@@ -42,7 +42,7 @@ impl UndoEntry {
     pub fn can_undo(&self) -> bool {
         match self.state {
             UndoState::Begun | UndoState::Done | UndoState::Redone => true,
-            UndoState::Undone | UndoState::Void | UndoState::Stale => false,
+            UndoState::Undone | UndoState::Void | UndoState::Stale | UndoState::Altered => false,
         }
     }
 
@@ -167,6 +167,8 @@ pub enum UndoState {
     Void,
     /// Too old, or more than may be kept: what takes it back is gone.
     Stale,
+    /// Its row is not as Nod left it, or nothing vouches for it: nothing goes by it.
+    Altered,
 }
 
 impl UndoState {
@@ -179,6 +181,7 @@ impl UndoState {
             Self::Redone => "undo-state-redone",
             Self::Void => "undo-state-void",
             Self::Stale => "undo-state-stale",
+            Self::Altered => "undo-state-altered",
         }
     }
 }
@@ -356,6 +359,7 @@ mod tests {
             ("redone", UndoState::Redone),
             ("void", UndoState::Void),
             ("stale", UndoState::Stale),
+            ("altered", UndoState::Altered),
         ]);
     }
 }

@@ -85,6 +85,16 @@ pub(super) fn unfinished(connection: &Connection) -> Result<Vec<CallRecord>, Sto
     list(connection, "status IN ('pending', 'waiting', 'running') ORDER BY row", &[])
 }
 
+/// Has every call be somebody else's word: what became of it is not known here.
+pub(super) fn mark_imported(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    transaction.execute(
+        "UPDATE call SET grounds = CASE WHEN json_type(CASE WHEN json_valid(grounds) THEN grounds END) = 'object'
+            THEN json_set(grounds, '$.isImported', json('true')) ELSE json_object('isImported', json('true')) END",
+        [],
+    )?;
+    Ok(())
+}
+
 /// Keeps a new row.
 pub(super) fn insert(transaction: &Transaction<'_>, record: &CallRecord) -> Result<(), StoreError> {
     let inserted = transaction.execute(

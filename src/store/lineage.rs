@@ -11,16 +11,18 @@ use super::anchor::Anchor;
 use super::connection::header;
 use super::guarded::{Reach, Tightened};
 use super::seal::SealKey;
-use super::{StoreError, audit, guarded, migration, session};
+use super::{StoreError, audit, guarded, migration, session, undo};
 
 /// The first format with an audit.
 const AUDITED: i64 = 4;
 /// The first format of which every program has written an anchor.
 const ANCHORED: i64 = 8;
 
-/// The first format in which chats carry codes, and the first in which settings, providers and servers do.
+/// The first format in which chats carry codes, the first in which settings, providers and servers do, and the first in which
+/// what takes changes back does.
 const SEALED_SESSIONS: i64 = 10;
 const SEALED_SETTINGS: i64 = 11;
+const SEALED_UNDO: i64 = 12;
 
 /// What a database was before it was brought to this program's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +94,7 @@ impl Lineage {
     }
 
     /// Takes over what was without codes, in the step that brings the database to this program's format. What nothing vouches
-    /// for is made strict; what was set back is left to be found.
+    /// for is made strict, or is left to be found as what was set back is.
     pub(super) fn adopt(self, transaction: &Transaction<'_>, seal: &SealKey) -> Result<Adopted, StoreError> {
         let mut adopted = Adopted::default();
         match self.trust {
@@ -102,6 +104,9 @@ impl Lineage {
                 }
                 if self.format < SEALED_SETTINGS {
                     guarded::seal_all(transaction, seal)?;
+                }
+                if self.format < SEALED_UNDO {
+                    undo::seal_all(transaction, seal)?;
                 }
             }
             Trust::Unproven => {

@@ -23,6 +23,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migration/9.sql"),
     include_str!("migration/10.sql"),
     include_str!("migration/11.sql"),
+    include_str!("migration/12.sql"),
 ];
 
 /// The format that `steps` lead to.

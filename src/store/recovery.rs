@@ -11,7 +11,7 @@ use super::guarded::{Reach, Tightened};
 use super::lineage::{Adopted, Lineage};
 use super::row::word;
 use super::seal::SealKey;
-use super::{StoreError, audit, call, guarded, link, message, rule, secret, session};
+use super::{StoreError, audit, call, guarded, link, message, rule, secret, session, undo};
 
 /// What was mended when a store was opened.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -33,6 +33,9 @@ pub struct Recovery {
     pub unproven_sessions: usize,
     /// Values that somebody else had sent as they are: masked again.
     pub changed_releases: usize,
+    /// Entries of the history of changes that were written from outside, or that an older Nod kept and nothing vouches for:
+    /// nothing goes by them any more.
+    pub changed_undo: usize,
     /// What was written from outside beyond chats.
     pub tightened: Tightened,
     /// The same for what an older Nod kept without codes, and nothing vouches for.
@@ -65,6 +68,7 @@ pub(super) fn recover(
         changed_rules: rule::examine(&transaction, seal, &Whose::All)?.broken.len(),
         changed_grounds: session::mend_changed(&transaction, seal)? + rule::close_unsealed(&transaction, seal)?,
         changed_releases: secret::mask_unsealed(&transaction, seal)?,
+        changed_undo: undo::mark_unsealed(&transaction, seal)?,
         tightened: guarded::mend(&transaction, seal, Reach::Defaults)?,
         ..Recovery::default()
     };

@@ -12,14 +12,15 @@ use super::audit::Past;
 use super::connection::{self, Mode};
 use super::lineage::{Lineage, Trust};
 use super::seal::SealKey;
-use super::{Distrust, Recovery, Store, StoreError, audit, migration, place, recovery, seal};
+use super::{Distrust, Recovery, Store, StoreError, audit, call, migration, place, recovery, seal, undo};
 
 /// Whose backups are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackupFrom {
     /// Those that this computer's own key has sealed.
     Here,
-    /// Those of another computer too, or of a key that was lost: the conversations come along, nothing that was allowed.
+    /// Those of another computer too, or of a key that was lost: the conversations come along as told by somebody else,
+    /// nothing that was allowed, and nothing that takes changes back.
     Anywhere,
 }
 
@@ -100,6 +101,12 @@ fn prepare(
     let lineage = Lineage { format, trust: Trust::Unproven };
     let adopted = migration::migrate(&mut writer, None, migration::STEPS, |all| lineage.adopt(all, seal))?;
     connection::trust_own_triggers(&writer)?;
+    if !is_from_here {
+        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        call::mark_imported(&transaction)?;
+        undo::forget_all(&transaction)?;
+        transaction.commit()?;
+    }
     let mut recovered = recovery::recover(&mut writer, seal, Past::Restored, lineage, now)?;
     recovered.take(adopted);
     let (lines, made_at) = end.map_or((0, None), |(lines, made_at)| (lines, made_at));

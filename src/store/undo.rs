@@ -1,16 +1,22 @@
-//! The journal's entries: what takes a change back is recorded before the change is made.
+//! The journal's entries: what takes a change back is recorded before the change is made. One that somebody else has written is
+//! listed as such, and nothing goes by it.
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, Row, ToSql, Transaction, named_params};
+use rusqlite::{Connection, ToSql, Transaction, named_params};
 
 use crate::ir::{CallId, MessageId, SessionId, UndoEntry, UndoId, UndoState, UnixMs};
 
-use super::row::{json, parse, variant, word};
+use super::row::json;
+use super::seal::SealKey;
 use super::{Store, StoreError};
 
-const COLUMNS: &str = "id, session, call, message, operation, reverts, place, before, after, made_folders, state, \
-                       created_at, settled_at";
+use row::{COLUMNS, Columns, Reading, list};
+
+mod row;
+
+pub(super) use row::{mark_unsealed, seal_all};
+
 /// Entries that are looked through at once when room is made.
 const ROOM_STEP: usize = 64;
 
@@ -29,10 +35,10 @@ impl Store {
     /// # Errors
     /// `Conflict` when the id is taken.
     pub async fn insert_undo(&self, entry: &UndoEntry, images: Vec<(String, u64)>) -> Result<(), StoreError> {
-        let entry = entry.clone();
+        let (entry, seal) = (entry.clone(), self.seal());
         let images = self
             .guard(move |transaction| {
-                insert(transaction, &entry, &images)?;
+                insert(transaction, &seal, &entry, &images)?;
                 Ok(images)
             })
             .await?;
@@ -46,14 +52,12 @@ impl Store {
         states: Vec<(UndoId, UndoState)>,
         at: UnixMs,
     ) -> Result<Vec<UndoEntry>, StoreError> {
+        let reading = self.reading();
         self.guard(move |transaction| {
             let mut settled = Vec::new();
             for (id, state) in states {
-                transaction.execute(
-                    "UPDATE undo SET state = ?2, settled_at = ?3 WHERE id = ?1",
-                    (id.as_str(), word("undo entry", &state)?, at.0),
-                )?;
-                settled.extend(list(transaction, "id = ?1", &[&id.as_str()])?);
+                row::set_state(transaction, &reading.seal, &id, state, Some(at))?;
+                settled.extend(list(transaction, &reading, "id = ?1", &[&id.as_str()])?);
             }
             Ok(settled)
         })
@@ -62,10 +66,10 @@ impl Store {
 
     /// What tools did whose id begins like this: none, the one, or two of several.
     pub async fn undo_like(&self, beginning: &UndoId) -> Result<Vec<UndoEntry>, StoreError> {
-        let beginning = beginning.clone();
+        let (beginning, reading) = (beginning.clone(), self.reading());
         self.look(move |transaction| {
             let which = "substr(id, 1, length(?1)) = ?1 AND reverts IS NULL ORDER BY row LIMIT 2";
-            list(transaction, which, &[&beginning.as_str()])
+            list(transaction, &reading, which, &[&beginning.as_str()])
         })
         .await
     }
@@ -73,11 +77,11 @@ impl Store {
     /// A session's entries, oldest first; the newest `limit` of them. A session that was forked from another, or was read
     /// back from its export, has that one's calls, and so what takes them back.
     pub async fn undo_entries(&self, session: &SessionId, limit: usize) -> Result<Vec<UndoEntry>, StoreError> {
-        let session = session.clone();
+        let (session, reading) = (session.clone(), self.reading());
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.look(move |transaction| {
             let which = format!("{OF_SESSION} ORDER BY row DESC LIMIT ?2");
-            let mut entries = list(transaction, &which, &[&session.as_str(), &limit])?;
+            let mut entries = list(transaction, &reading, &which, &[&session.as_str(), &limit])?;
             entries.reverse();
             adopt(transaction, &session, &mut entries)?;
             Ok(entries)
@@ -87,9 +91,9 @@ impl Store {
 
     /// Every session's entries, oldest first; the newest `limit` of them.
     pub async fn all_undo_entries(&self, limit: usize) -> Result<Vec<UndoEntry>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let (limit, reading) = (i64::try_from(limit).unwrap_or(i64::MAX), self.reading());
         self.look(move |transaction| {
-            let mut entries = list(transaction, "true ORDER BY row DESC LIMIT ?1", &[&limit])?;
+            let mut entries = list(transaction, &reading, "true ORDER BY row DESC LIMIT ?1", &[&limit])?;
             entries.reverse();
             Ok(entries)
         })
@@ -102,42 +106,47 @@ impl Store {
         session: &SessionId,
         messages: Vec<MessageId>,
     ) -> Result<Vec<UndoEntry>, StoreError> {
-        let session = session.clone();
+        let (session, reading) = (session.clone(), self.reading());
         self.look(move |transaction| {
             let ids = json("message list", &messages)?;
-            list(transaction, &format!("{OF_MESSAGES} ORDER BY row"), &[&session.as_str(), &ids])
+            list(transaction, &reading, &format!("{OF_MESSAGES} ORDER BY row"), &[&session.as_str(), &ids])
         })
         .await
     }
 
     /// What a call did.
     pub async fn undo_of_call(&self, session: &SessionId, call: &CallId) -> Result<Vec<UndoEntry>, StoreError> {
-        let (session, call) = (session.clone(), call.clone());
+        let (session, call, reading) = (session.clone(), call.clone(), self.reading());
         self.look(move |transaction| {
             let which = format!("{OF_SESSION} AND call = ?2 ORDER BY row");
-            list(transaction, &which, &[&session.as_str(), &call.as_str()])
+            list(transaction, &reading, &which, &[&session.as_str(), &call.as_str()])
         })
         .await
     }
 
-    /// The newest entry that takes this one back and was carried out.
+    /// The newest entry that takes this one back and was carried out; or that somebody else has written.
     pub async fn newest_revert(&self, id: &UndoId) -> Result<Option<UndoEntry>, StoreError> {
-        let id = id.clone();
+        let (id, reading) = (id.clone(), self.reading());
         self.look(move |transaction| {
-            let which = "reverts = ?1 AND state = 'done' ORDER BY row DESC LIMIT 1";
-            Ok(list(transaction, which, &[&id.as_str()])?.pop())
+            let which = "reverts = ?1 AND state IN ('done', 'altered') ORDER BY row DESC LIMIT 1";
+            Ok(list(transaction, &reading, which, &[&id.as_str()])?.pop())
         })
         .await
     }
 
     /// An entry that takes this one back and of which it is not known whether it was carried out.
     pub async fn begun_revert(&self, id: &UndoId) -> Result<Option<UndoEntry>, StoreError> {
-        let id = id.clone();
+        let (id, reading) = (id.clone(), self.reading());
         self.look(move |transaction| {
             let which = "reverts = ?1 AND state = 'begun' ORDER BY row DESC LIMIT 1";
-            Ok(list(transaction, which, &[&id.as_str()])?.pop())
+            let found = list(transaction, &reading, which, &[&id.as_str()])?.pop();
+            Ok(found.filter(|entry| entry.state == UndoState::Begun))
         })
         .await
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { seal: self.seal(), reader: self.reader() }
     }
 
     /// Lets go of what is older than `before`; and beyond `limit_bytes` of contents of what is older than `recent`: first of
@@ -148,8 +157,9 @@ impl Store {
         recent: UnixMs,
         limit_bytes: u64,
     ) -> Result<Vec<UndoEntry>, StoreError> {
+        let reading = self.reading();
         self.guard(move |transaction| {
-            let mut expired = expire(transaction, "created_at < ?1", &[&before.0])?;
+            let mut expired = expire(transaction, &reading, "created_at < ?1", &[&before.0])?;
             let mut used = used_bytes(transaction)?;
             let mut dispensable =
                 if used > limit_bytes { dispensable(transaction, recent)? } else { Vec::new() }.into_iter();
@@ -160,7 +170,7 @@ impl Store {
                     break;
                 }
                 let rows = json("undo rows", &rows)?;
-                expired.extend(expire(transaction, "row IN (SELECT value FROM json_each(?1))", &[&rows])?);
+                expired.extend(expire(transaction, &reading, "row IN (SELECT value FROM json_each(?1))", &[&rows])?);
                 used = used_bytes(transaction)?;
             }
             Ok(expired)
@@ -183,26 +193,33 @@ impl Store {
     }
 }
 
-fn insert(transaction: &Transaction<'_>, entry: &UndoEntry, images: &[(String, u64)]) -> Result<(), StoreError> {
+fn insert(
+    transaction: &Transaction<'_>,
+    seal: &SealKey,
+    entry: &UndoEntry,
+    images: &[(String, u64)],
+) -> Result<(), StoreError> {
+    let columns = Columns::of(entry)?;
     let inserted = transaction.execute(
         &format!(
-            "INSERT INTO undo ({COLUMNS}) VALUES (:id, :session, :call, :message, :operation, :reverts, :place, :before,
-                :after, :made_folders, :state, :created_at, :settled_at) ON CONFLICT (id) DO NOTHING"
+            "INSERT INTO undo ({COLUMNS}, code) VALUES (:id, :session, :call, :message, :operation, :reverts, :place,
+                :before, :after, :made_folders, :state, :created_at, :settled_at, :code) ON CONFLICT (id) DO NOTHING"
         ),
         named_params! {
-            ":id": entry.id.as_str(),
-            ":session": entry.session.as_str(),
-            ":call": entry.call.as_str(),
-            ":message": entry.message.as_ref().map(MessageId::as_str),
-            ":operation": word("undo entry", &entry.operation)?,
-            ":reverts": entry.reverts.as_ref().map(UndoId::as_str),
-            ":place": json("undo entry", &entry.place)?,
-            ":before": json("undo entry", &entry.before)?,
-            ":after": json("undo entry", &entry.after)?,
-            ":made_folders": entry.made_folders,
-            ":state": word("undo entry", &entry.state)?,
-            ":created_at": entry.created_at.0,
-            ":settled_at": entry.settled_at.map(|at| at.0),
+            ":id": columns.id,
+            ":session": columns.session,
+            ":call": columns.call,
+            ":message": columns.message,
+            ":operation": columns.operation,
+            ":reverts": columns.reverts,
+            ":place": columns.place,
+            ":before": columns.before,
+            ":after": columns.after,
+            ":made_folders": columns.made_folders,
+            ":state": columns.state,
+            ":created_at": columns.created_at,
+            ":settled_at": columns.settled_at,
+            ":code": columns.code(seal)?,
         },
     )?;
     if inserted == 0 {
@@ -217,15 +234,26 @@ fn insert(transaction: &Transaction<'_>, entry: &UndoEntry, images: &[(String, u
     Ok(())
 }
 
+/// Lets go of everything: it was done somewhere else.
+pub(super) fn forget_all(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    transaction.execute_batch("DELETE FROM undo_image; DELETE FROM undo")?;
+    Ok(())
+}
+
 /// Makes entries stale and lets go of their contents.
-fn expire(transaction: &Transaction<'_>, which: &str, values: &[&dyn ToSql]) -> Result<Vec<UndoEntry>, StoreError> {
-    let found = list(transaction, which, values)?;
+fn expire(
+    transaction: &Transaction<'_>,
+    reading: &Reading,
+    which: &str,
+    values: &[&dyn ToSql],
+) -> Result<Vec<UndoEntry>, StoreError> {
+    let found = list(transaction, reading, which, values)?;
     let mut expired = Vec::new();
     for mut entry in found {
         transaction
             .execute("DELETE FROM undo_image WHERE undo = (SELECT row FROM undo WHERE id = ?1)", [entry.id.as_str()])?;
-        if entry.state != UndoState::Stale {
-            transaction.execute("UPDATE undo SET state = 'stale' WHERE id = ?1", [entry.id.as_str()])?;
+        if !matches!(entry.state, UndoState::Stale | UndoState::Altered) {
+            row::set_state(transaction, &reading.seal, &entry.id, UndoState::Stale, None)?;
             entry.state = UndoState::Stale;
             expired.push(entry);
         }
@@ -239,7 +267,7 @@ fn dispensable(connection: &Connection, recent: UnixMs) -> Result<Vec<i64>, Stor
     let mut statement = connection.prepare(
         "SELECT row, json_extract(before, '$.kind'), json_extract(before, '$.hash'), json_extract(after, '$.hash'),
             created_at < ?1 AND EXISTS (SELECT 1 FROM undo_image WHERE undo_image.undo = undo.row), reverts IS NULL
-            FROM undo ORDER BY row",
+            FROM undo WHERE json_valid(before) AND json_valid(after) ORDER BY row",
     )?;
     let mut rows = statement.query([recent.0])?;
     let mut written = HashSet::new();
@@ -277,39 +305,11 @@ fn used_bytes(connection: &Connection) -> Result<u64, StoreError> {
     Ok(connection.query_row(sum, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
 }
 
-fn list(connection: &Connection, which: &str, values: &[&dyn ToSql]) -> Result<Vec<UndoEntry>, StoreError> {
-    let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM undo WHERE {which}"))?;
-    let mut rows = statement.query(values)?;
-    let mut entries = Vec::new();
-    while let Some(row) = rows.next()? {
-        entries.push(read(row)?);
-    }
-    Ok(entries)
-}
-
-fn read(row: &Row<'_>) -> Result<UndoEntry, StoreError> {
-    let text = |index: usize| row.get::<_, String>(index);
-    Ok(UndoEntry {
-        id: UndoId(text(0)?),
-        session: SessionId(text(1)?),
-        call: CallId(text(2)?),
-        message: row.get::<_, Option<String>>(3)?.map(MessageId),
-        operation: variant("undo entry", &text(4)?)?,
-        reverts: row.get::<_, Option<String>>(5)?.map(UndoId),
-        place: parse("undo entry", &text(6)?)?,
-        before: parse("undo entry", &text(7)?)?,
-        after: parse("undo entry", &text(8)?)?,
-        made_folders: row.get(9)?,
-        state: variant("undo entry", &text(10)?)?,
-        created_at: UnixMs(row.get(11)?),
-        settled_at: row.get::<_, Option<i64>>(12)?.map(UnixMs),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::store;
+    use super::super::tests::{session, store};
     use super::*;
+    use crate::ir::{FileState, UndoOperation, UndoPlace};
 
     /// How SQLite goes about it, step by step.
     async fn steps(store: &Store, which: String) -> Vec<String> {
@@ -324,6 +324,88 @@ mod tests {
             Ok(steps)
         };
         store.look(look).await.unwrap()
+    }
+
+    fn entry(id: &str) -> UndoEntry {
+        UndoEntry {
+            id: UndoId::new(id),
+            session: SessionId::new("s"),
+            call: CallId::new("c"),
+            message: None,
+            operation: UndoOperation::Changed,
+            reverts: None,
+            place: UndoPlace { folder: "/projects".to_owned(), device: 1, inode: 1, path: "a".to_owned() },
+            before: FileState::Missing,
+            after: FileState::Folder,
+            made_folders: 1,
+            state: UndoState::Begun,
+            created_at: UnixMs(1),
+            settled_at: None,
+        }
+    }
+
+    async fn outside(store: &Store, sql: &'static str) {
+        store.guard(move |transaction| Ok(transaction.execute_batch(sql)?)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_entry_that_somebody_else_has_written_is_shown_as_such_and_gets_no_code() {
+        let id = UndoId::new("u");
+        for sql in [
+            "UPDATE undo SET session = 't'",
+            "UPDATE undo SET call = 'd'",
+            "UPDATE undo SET message = 'm'",
+            "UPDATE undo SET message = ''",
+            "UPDATE undo SET operation = 'deleted'",
+            "UPDATE undo SET reverts = 'v'",
+            "UPDATE undo SET place = replace(place, 'projects', 'home')",
+            "UPDATE undo SET place = 'no place'",
+            "UPDATE undo SET before = '{\"kind\":\"folder\"}'",
+            "UPDATE undo SET after = '{\"kind\":\"missing\"}'",
+            "UPDATE undo SET made_folders = 9",
+            "UPDATE undo SET made_folders = -1",
+            "UPDATE undo SET state = 'done'",
+            "UPDATE undo SET state = 'no state'",
+            "UPDATE undo SET created_at = 2",
+            "UPDATE undo SET settled_at = 0",
+            "UPDATE undo SET code = ''",
+            "UPDATE undo SET code = (SELECT code FROM undo WHERE id = 'other') WHERE id = 'u'",
+            "DELETE FROM undo WHERE id = 'u'; UPDATE undo SET id = 'u'",
+        ] {
+            let store = store();
+            for name in ["s", "t"] {
+                store.insert_session(&session(name)).await.unwrap();
+            }
+            store.insert_undo(&entry("u"), vec![]).await.unwrap();
+            store.insert_undo(&entry("other"), vec![]).await.unwrap();
+            // The control: what Nod writes itself, at every step, is its own.
+            let settled = store.settle_undo(vec![(id.clone(), UndoState::Undone)], UnixMs(3)).await.unwrap();
+            assert_eq!(settled[0], UndoEntry { state: UndoState::Undone, settled_at: Some(UnixMs(3)), ..entry("u") });
+            assert_eq!(store.undo_like(&UndoId::new("other")).await.unwrap(), [entry("other")]);
+
+            outside(&store, sql).await;
+            let found = store.all_undo_entries(9).await.unwrap().into_iter().find(|entry| entry.id == id).unwrap();
+            assert_eq!((found.state, found.can_undo(), found.can_redo()), (UndoState::Altered, false, false), "{sql}");
+            let settled = store.settle_undo(vec![(id.clone(), UndoState::Done)], UnixMs(4)).await.unwrap();
+            assert_eq!(settled[0].state, UndoState::Altered, "{sql}");
+            assert!(!store.expire_undo(UnixMs(9), UnixMs(9), 0).await.unwrap().iter().any(|entry| entry.id == id));
+            assert_eq!(store.all_undo_entries(9).await.unwrap()[0].state, UndoState::Altered, "{sql}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_takes_back_and_was_written_by_somebody_else_is_found_as_such() {
+        let store = store();
+        store.insert_session(&session("s")).await.unwrap();
+        store.insert_undo(&entry("u"), vec![]).await.unwrap();
+        let revert = UndoEntry { reverts: Some(UndoId::new("u")), state: UndoState::Done, ..entry("v") };
+        store.insert_undo(&revert, vec![]).await.unwrap();
+        assert_eq!(store.newest_revert(&UndoId::new("u")).await.unwrap(), Some(revert), "the control");
+        outside(&store, "UPDATE undo SET place = replace(place, 'projects', 'home') WHERE id = 'v'").await;
+        let found = store.newest_revert(&UndoId::new("u")).await.unwrap();
+        assert_eq!(found.map(|entry| entry.state), Some(UndoState::Altered));
+        outside(&store, "UPDATE undo SET state = 'begun' WHERE id = 'v'").await;
+        assert_eq!(store.begun_revert(&UndoId::new("u")).await.unwrap(), None);
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the window reads the clock and hands the time to the state")]
 
 mod act;
+mod looks;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ use crate::app::{AppState, Closing, FaultChoice, Intent, Phase, Reaction, StartF
 use crate::ir::{SessionId, UnixMs};
 use crate::lang::{Lang, Locale};
 use crate::port::{Command, Event, GeneralSettings, Language, Theme as ThemeSetting, WindowPlace};
+
+use looks::Looks;
 
 use super::notice::{LONG_TURN_MS, Notice};
 use super::panel::composer;
@@ -105,6 +108,8 @@ pub struct Window {
     rows_day: i64,
     /// Whether the person sees the window and types into it.
     is_in_sight: bool,
+    /// How it looked in the last frame.
+    looks: Option<Looks>,
     /// Whether an input method composes.
     composes: bool,
     /// Something came that the person would want to see.
@@ -192,6 +197,7 @@ impl Window {
             place: None,
             rows_day: 0,
             is_in_sight: false,
+            looks: None,
             composes: false,
             wants_attention: false,
             notice: None,
@@ -208,7 +214,7 @@ impl Window {
             tracing::warn!("the window was attached twice");
         }
         self.view.transcript = Some(Transcript::new(ctx));
-        self.apply_settings(ctx);
+        self.apply_settings(ctx, (self.clock)());
     }
 
     /// The state, for tests.
@@ -329,7 +335,7 @@ impl Window {
         let reaction = self.state.on_tick(now);
         self.carry_out(reaction, Some(ctx), now);
         self.apply_outbox(ctx, now);
-        self.apply_settings(ctx);
+        self.apply_settings(ctx, now);
         self.refresh_rows(now);
         if let Some(request) = self.state.confirms.shown() {
             // A part of the text at a time, so that a preview of 5 MB never holds a frame up.
@@ -450,7 +456,7 @@ impl Window {
         }
     }
 
-    fn apply_settings(&mut self, ctx: &Context) {
+    fn apply_settings(&mut self, ctx: &Context, now: UnixMs) {
         let general = &self.state.settings.general;
         let locale = match general.language {
             Language::System => self.locale,
@@ -478,6 +484,11 @@ impl Window {
         let zoom = general.ui_scale.clamp(0.5, 3.0);
         if (ctx.zoom_factor() - zoom).abs() > 0.001 {
             ctx.set_zoom_factor(zoom);
+        }
+        // Other words, other colours or another place under the pointer: what was about to be pressed may be something else.
+        let looks = Looks::of(ctx, locale, mode, theme.code_size);
+        if self.looks.replace(looks).is_some_and(|before| before != looks) {
+            self.state.confirms.appear(now);
         }
     }
 

@@ -492,7 +492,7 @@ fn a_command_names_the_files_that_it_starts_with_what_they_hold() {
         let texts = stage.texts();
         assert!(texts.iter().any(|text| text == "Starts"), "{texts:?}");
         assert!(texts.iter().any(|text| text == expected), "{texts:?}");
-        stage.harness.get_by_label_contains("starts more than can be known beforehand");
+        stage.harness.get_by_label_contains("does not fix all that it starts");
     }
     // The control: a command that starts none has no such row.
     assert!(!asked_command(Tier::A, &[]).texts().iter().any(|text| text == "Starts"));
@@ -526,4 +526,45 @@ fn the_network_is_off_until_the_person_ticks_it_for_this_run() {
     stage.harness.get_by_label("Allow once").click();
     stage.settle();
     assert_eq!(answers(&mut stage), [Answer::AllowWithNetwork]);
+}
+
+#[test]
+fn other_words_colours_or_sizes_begin_the_guard_anew() {
+    use nod::port::{Language, Settings, Theme};
+    let mut look = Settings::default();
+    look.general.animations = false;
+    let with = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = look.clone();
+        change(&mut settings);
+        settings
+    };
+    let changed = [
+        with(&|settings| settings.general.language = Language::Chinese),
+        with(&|settings| settings.general.theme = Theme::Dark),
+        with(&|settings| settings.general.ui_scale = 1.25),
+        with(&|settings| settings.general.code_font_size += 4.0),
+    ];
+    let press = |stage: &mut Stage| {
+        stage.harness.key_press_modifiers(egui::Modifiers::COMMAND, Key::Enter);
+        stage.settle();
+        answers(stage)
+    };
+    for settings in changed.into_iter().map(Some).chain([None]) {
+        let mut stage = ready();
+        match settings {
+            Some(settings) => stage.tell(Event::SettingsChanged(Box::new(settings))),
+            None => {
+                stage.harness.set_size(egui::vec2(1100.0, 800.0));
+            }
+        }
+        stage.settle();
+        assert_eq!(press(&mut stage), [], "what was about to be pressed may be something else");
+        stage.pass(600);
+        stage.settle();
+        assert_eq!(press(&mut stage), [Answer::AllowOnce]);
+    }
+    // The control: where nothing changes, the press counts at once.
+    let mut stage = ready();
+    stage.settle();
+    assert_eq!(press(&mut stage), [Answer::AllowOnce]);
 }

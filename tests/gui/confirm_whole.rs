@@ -367,3 +367,19 @@ fn a_message_that_was_taken_back_is_not_being_typed() {
     press_allow(&mut stage);
     assert_eq!(answers(&mut stage), [Answer::AllowOnce]);
 }
+
+#[test]
+fn how_much_was_not_seen_stands_beside_the_buttons_in_every_window() {
+    for size in SIZES {
+        let mut request = hostile();
+        let content: String = (0..300).map(|line| format!("line {line}\n")).collect();
+        request.preview = Preview::NewFile { content };
+        let stage = stage_with(request, size);
+        assert_whole(&stage, size, "Create a file?");
+        let window = Rect::from_min_size(egui::Pos2::ZERO, size.into()).expand(0.5);
+        let count = stage.harness.get_by_label_contains("more lines below").rect();
+        let buttons = stage.harness.get_by_role_and_label(Kind::Button, "Allow once").rect();
+        assert!(window.contains_rect(count) && count.bottom() <= buttons.top(), "{count:?} {buttons:?} in {size:?}");
+        assert!(buttons.top() - count.bottom() < 40.0, "{count:?} {buttons:?} in {size:?}");
+    }
+}

@@ -236,3 +236,17 @@ fn its_title_and_its_buttons_stay_on_the_screen_whatever_the_plan_holds() {
         }
     }
 }
+
+#[test]
+fn a_change_whose_record_was_edited_offers_no_way_back_and_says_why() {
+    let mut stage = changed();
+    assert_eq!(stage.harness.query_all_by_label("Undo").count(), 1, "the control");
+    let said = "was changed outside Nod";
+    assert!(!stage.texts().join("\n").contains(said));
+    stage.tell(Event::UndoChanged { session: SessionId::new("s"), entries: vec![entry(UndoState::Altered)] });
+    stage.settle();
+    for name in ["Undo", "Redo"] {
+        assert_eq!(stage.harness.query_all_by_label(name).count(), 0, "{name}");
+    }
+    assert!(stage.texts().join("\n").contains(said), "{:?}", stage.texts());
+}

@@ -6,11 +6,33 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use nod::engine::system_clock;
-use nod::ir::{ConfirmMode, Session, SessionId};
+use nod::ir::{
+    CallId, CallStatus, ConfirmMode, FileState, Session, SessionId, UndoEntry, UndoId, UndoOperation, UndoPlace,
+    UndoState, UnixMs,
+};
 use nod::store::Store;
 use serde_json::json;
 
-use crate::support::desk::blank_session;
+use crate::support::desk::{blank_call, blank_session};
+
+/// What takes back what the call of the chat did.
+fn change() -> UndoEntry {
+    UndoEntry {
+        id: UndoId::new("u"),
+        session: SessionId::new("s"),
+        call: CallId::new("c"),
+        message: None,
+        operation: UndoOperation::Created,
+        reverts: None,
+        place: UndoPlace { folder: "/projects".to_owned(), device: 1, inode: 1, path: "a".to_owned() },
+        before: FileState::Missing,
+        after: FileState::Folder,
+        made_folders: 0,
+        state: UndoState::Done,
+        created_at: UnixMs(1),
+        settled_at: None,
+    }
+}
 
 /// A data folder of one chat that asks before deletions only, and a backup of it.
 struct Computer {
@@ -28,6 +50,8 @@ impl Computer {
         wait(async {
             let chat = Session { mode: ConfirmMode::DeletionsOnly, ..blank_session("s") };
             store.insert_session(&chat).await.unwrap();
+            store.insert_call(&blank_call("s", "c", CallStatus::Succeeded)).await.unwrap();
+            store.insert_undo(&change(), vec![("ab".to_owned(), 1)]).await.unwrap();
             store.set_setting("tools.disabled", &json!([])).await.unwrap();
             store.copy_to(computer.backup()).await.unwrap();
             // What comes after the backup.
@@ -62,6 +86,16 @@ impl Computer {
         wait(async { store.session(&SessionId::new("s")).await.unwrap().unwrap().mode })
     }
 
+    /// The entries that take changes back, and whether the chat's call is told of by somebody else.
+    fn told(&self) -> (Vec<UndoEntry>, bool, usize) {
+        let store = Store::open(&self.data(), system_clock()).unwrap().store;
+        wait(async {
+            let calls = store.recent_calls(&SessionId::new("s"), 9).await.unwrap();
+            let images = store.undo_images().await.unwrap().len();
+            (store.all_undo_entries(9).await.unwrap(), calls[0].grounds.is_imported, images)
+        })
+    }
+
     fn verifies(&self) -> bool {
         self.nod(&["audit", "--verify"]).status.success()
     }
@@ -92,6 +126,7 @@ fn a_backup_of_this_computer_comes_back_with_what_it_allowed_and_the_record_is_w
     assert!(computer.verifies());
     assert_eq!(computer.mode(), ConfirmMode::DeletionsOnly);
     assert!(computer.verifies(), "and after a start too");
+    assert_eq!(computer.told(), (vec![change()], false, 1));
     let lines = text(&computer.nod(&["audit"]).stdout);
     assert!(lines.contains("restored") && lines.contains("the replaced file had 2 more"), "{lines}");
     let aside = std::fs::read_dir(computer.data()).unwrap().flatten();
@@ -115,6 +150,30 @@ fn a_backup_of_another_computer_is_refused_or_comes_without_what_it_allowed() {
     let enabled = text(&computer.nod(&["config", "get", "tools.enabled"]).stdout);
     assert_eq!(enabled.trim(), "false");
     assert!(!computer.verifies(), "nobody can vouch for the beginning of its record");
+    // The control: it holds a change that its own computer would take back, and a call like any of its own.
+    assert!(other.restore(&other.backup(), &[]).status.success());
+    assert_eq!(other.told(), (vec![change()], false, 1));
+    assert_eq!(computer.told(), (vec![], true, 0));
+    assert_eq!(text(&computer.nod(&["undo", "list"]).stdout), "");
+}
+
+#[test]
+fn a_change_that_was_edited_in_a_backup_of_this_computer_is_said_to_be_and_never_undone() {
+    let computer = Computer::new();
+    assert!(text(&computer.nod(&["undo", "list"]).stdout).contains("done"), "the control");
+    let outside = rusqlite::Connection::open(computer.backup()).unwrap();
+    outside.execute_batch("UPDATE undo SET place = replace(place, 'projects', 'home')").unwrap();
+    drop(outside);
+    let done = computer.restore(&computer.backup(), &[]);
+    assert!(done.status.success() && text(&done.stderr).contains("history of changes"), "{}", text(&done.stderr));
+    assert_eq!(computer.told().0[0].state, UndoState::Altered);
+    assert!(text(&computer.nod(&["undo", "list"]).stdout).contains("changed outside Nod"));
+    let refused = computer.nod(&["undo", "apply", "u"]);
+    assert!(
+        !refused.status.success() && text(&refused.stderr).contains("nothing was done"),
+        "{}",
+        text(&refused.stderr)
+    );
 }
 
 #[test]

@@ -816,3 +816,85 @@ fn start_anew(desk: &mut Desk) {
     desk.send(Command::AddFolder { session: desk.session.clone(), path });
     desk.seen.clear();
 }
+
+/// The code of an entry as whoever has the key could make it.
+fn forged(key: &str, row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
+    use hmac::{Hmac, KeyInit as _, Mac as _};
+    let mut parts = vec!["nod undo 1".to_owned()];
+    for column in 0..13 {
+        let value: rusqlite::types::Value = row.get(column)?;
+        let text = match value {
+            rusqlite::types::Value::Null => None,
+            rusqlite::types::Value::Integer(number) => Some(number.to_string()),
+            rusqlite::types::Value::Text(text) => Some(text),
+            other => panic!("{other:?}"),
+        };
+        if [3, 5, 12].contains(&column) {
+            parts.push(if text.is_some() { "some" } else { "none" }.to_owned());
+        }
+        parts.push(text.unwrap_or_default());
+    }
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(&hex::decode(key.trim()).unwrap()).unwrap();
+    for part in parts {
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part.as_bytes());
+    }
+    Ok(hex::encode(mac.finalize().into_bytes()))
+}
+
+#[test]
+fn nothing_is_written_where_an_edited_database_says() {
+    for has_key in [true, false] {
+        let mut desk = desk();
+        desk.write("a.txt", "old\n");
+        desk.write("victim.txt", "new\n");
+        let entry = write(&mut desk, "a.txt", "new\n");
+        let database = rusqlite::Connection::open(desk.data.path().join("nod.db")).unwrap();
+        database.execute_batch("UPDATE undo SET place = replace(place, 'a.txt', 'victim.txt')").unwrap();
+        if has_key {
+            let key = fs::read_to_string(desk.data.path().join("seal.key")).unwrap();
+            let columns = "id, session, call, message, operation, reverts, place, before, after, made_folders, state,
+                created_at, settled_at";
+            let code = database.query_row(&format!("SELECT {columns} FROM undo"), [], |row| forged(&key, row)).unwrap();
+            database.execute("UPDATE undo SET code = ?1", [code]).unwrap();
+        }
+        drop(database);
+        if has_key {
+            // The control: without the guard the attack succeeds.
+            assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+            assert_eq!(desk.read("victim.txt"), "old\n");
+            continue;
+        }
+        let session = UndoScope::Session { session: entry.session.clone() };
+        let call = UndoScope::Call { session: entry.session.clone(), call: entry.call.clone() };
+        for scope in [entry_scope(&entry), call, session] {
+            for direction in [UndoDirection::Undo, UndoDirection::Redo] {
+                desk.send(Command::PlanUndo { scope: scope.clone(), direction });
+                let told = desk.until(|event| matches!(event, Event::UndoPlanned(_) | Event::Fault { .. }));
+                assert!(matches!(told, Event::Fault { key: "fault-undo-altered", .. }), "{told:?}");
+                let told = ordered(&mut desk, &scope, direction, Vec::new(), String::new());
+                assert!(matches!(told, Event::Fault { key: "fault-undo-altered", .. }), "{told:?}");
+            }
+        }
+        assert_eq!((desk.read("victim.txt"), desk.read("a.txt")), ("new\n".to_owned(), "new\n".to_owned()));
+    }
+}
+
+#[test]
+fn an_undo_that_was_edited_in_the_database_is_not_done_again() {
+    let mut desk = desk();
+    desk.write("a.txt", "old\n");
+    let entry = write(&mut desk, "a.txt", "new\n");
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    assert_eq!(redo(&mut desk, &entry), UndoOutcome::Done, "the control");
+    assert_eq!(undo(&mut desk, &entry), UndoOutcome::Done);
+    let database = rusqlite::Connection::open(desk.data.path().join("nod.db")).unwrap();
+    let edit = "UPDATE undo SET place = replace(place, 'a.txt', 'victim.txt') WHERE reverts IS NOT NULL";
+    database.execute_batch(edit).unwrap();
+    drop(database);
+    desk.write("victim.txt", "old\n");
+    desk.send(Command::PlanUndo { scope: entry_scope(&entry), direction: UndoDirection::Redo });
+    let told = desk.until(|event| matches!(event, Event::UndoPlanned(_) | Event::Fault { .. }));
+    assert!(matches!(told, Event::Fault { key: "fault-undo-altered", .. }), "{told:?}");
+    assert_eq!(desk.read("victim.txt"), "old\n");
+}

@@ -6,6 +6,7 @@ notice-rules-changed = Rules changed, added or removed from outside: { $count }.
 notice-grounds-changed = Changed from outside while Nod was closed: { $count } chats or opened protected files. Those chats ask before every call, have no folder and reach this machine only, and those files are closed, until you set them anew in the chat's panel.
 notice-sessions-unproven = An older Nod kept these chats without anything that shows that nobody has changed them since: { $count }. They ask before every call, have no folder and reach this machine only, until you set them anew in the chat's panel.
 notice-releases-changed = Masked values that something other than Nod had sent as they are: { $count }. They are masked again.
+notice-undo-changed = Entries of the history of changes that were changed outside Nod, or that nothing vouches for: { $count }. They are shown as such, and neither undone nor done again.
 notice-settings-changed = Settings of safety or tools were changed from outside while Nod was closed. The strictest hold: new chats ask before every call, have no folder, and tools are off, until you choose anew in Settings.
 notice-providers-changed = Providers were changed from outside while Nod was closed. All of them count as elsewhere now, so secrets are masked for them. Look at their addresses in Settings, and save each that is right.
 notice-servers-changed = Servers of the device link were changed from outside while Nod was closed. All of them are paused. Look at their folders in Settings before you let them go on.

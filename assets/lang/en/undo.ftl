@@ -12,6 +12,7 @@ undo-state-undone = undone
 undo-state-redone = done again
 undo-state-void = not done
 undo-state-stale = no longer kept
+undo-state-altered = changed outside Nod
 
 ## Actions
 panel-changes = Changes
@@ -29,6 +30,7 @@ undo-history-show = Show what changed in { $path }
 undo-this-file = Only this file
 undo-command = Commands cannot be undone
 undo-stale = Can no longer be undone
+undo-altered = What takes this back was changed outside Nod, or nothing vouches for it: it is neither undone nor done again.
 
 ## The question
 undo-title-undo = Undo { $count ->
@@ -83,6 +85,7 @@ notice-undo-failed = This could not be undone: { $path }
 fault-undo = This cannot be undone now.
 fault-undo-missing = There is nothing here that could be undone or redone.
 fault-undo-ambiguous = More than one change has an id that begins like this: give more of it.
+fault-undo-altered = What takes this back was changed outside Nod, or nothing vouches for it, so nothing was done. Look at the file yourself.
 fault-undo-space = The disk is full, so what is there now could not be kept and nothing was changed. Make room and try again.
 
 ## The command line

@@ -6,6 +6,7 @@ notice-rules-changed = 有规则被外部改动、添加或删除：{ $count } �
 notice-grounds-changed = Nod 关闭期间，{ $count } 个对话或已开放的受保护文件被外部改动。在你从对话面板重新设置之前，这些对话每次调用都会询问、没有可用目录、只能访问本机，这些文件保持关闭。
 notice-sessions-unproven = 有 { $count } 个对话由旧版 Nod 保存，无法证明此后未被改动。在你从对话面板重新设置之前，它们每次调用都会询问、没有可用目录、只能访问本机。
 notice-releases-changed = 有 { $count } 个被遮盖的值被外部设为原样发送。它们已重新遮盖。
+notice-undo-changed = 更改历史中有 { $count } 条记录在 Nod 之外被改动，或无法证实。它们会如此标明，既不会撤销，也不会重做。
 notice-settings-changed = Nod 关闭期间，安全或工具设置被外部改动。现按最严格的设置执行：新对话每次调用都会询问、没有可用目录，工具已关闭；请在设置中重新选择。
 notice-providers-changed = Nod 关闭期间，服务商被外部改动。现在所有服务商都视为不在本机，机密会被遮盖。请在设置中查看它们的地址，并重新保存正确的服务商。
 notice-servers-changed = Nod 关闭期间，设备连接的服务器被外部改动。所有服务器已暂停。请先在设置中查看它们的目录，再让它们继续。

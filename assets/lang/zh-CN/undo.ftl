@@ -12,6 +12,7 @@ undo-state-undone = 已撤销
 undo-state-redone = 已重做
 undo-state-void = 未生效
 undo-state-stale = 已不再保留
+undo-state-altered = 在 Nod 之外被改动
 
 ## Actions
 panel-changes = 更改
@@ -29,6 +30,7 @@ undo-history-show = 显示 { $path } 的更改内容
 undo-this-file = 只看此文件
 undo-command = 命令无法撤销
 undo-stale = 已无法撤销
+undo-altered = 用来撤销它的记录在 Nod 之外被改动，或无法证实：既不会撤销，也不会重做。
 
 ## The question
 undo-title-undo = { $count ->
@@ -83,6 +85,7 @@ notice-undo-failed = 未能完成：{ $path }
 fault-undo = 现在无法撤销。
 fault-undo-missing = 这里没有可以撤销或重做的更改。
 fault-undo-ambiguous = 有多个更改的标识以此开头：请多写几位。
+fault-undo-altered = 用来撤销它的记录在 Nod 之外被改动，或无法证实，因此什么也没做。请自行查看这个文件。
 fault-undo-space = 磁盘已满，无法保留现有内容，因此没有改动任何内容。请腾出空间后重试。
 
 ## The command line

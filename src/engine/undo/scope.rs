@@ -1,6 +1,6 @@
 //! Which entries of the journal are meant: what a tool did, each with the last link of its chain.
 
-use crate::ir::{MessageId, Role, SessionId, UndoDirection, UndoEntry, UndoScope};
+use crate::ir::{MessageId, Role, SessionId, UndoDirection, UndoEntry, UndoScope, UndoState};
 use crate::journal::ordered;
 
 use super::super::fault::Fault;
@@ -18,7 +18,8 @@ pub(super) struct Chain {
     pub(super) tip: UndoEntry,
 }
 
-/// What a scope means, in the order in which it is carried out; and the session.
+/// What a scope means, in the order in which it is carried out; and the session. Nothing goes by what somebody else has written,
+/// at either end of a chain.
 pub(super) async fn chains(
     shared: &Shared,
     scope: &UndoScope,
@@ -52,17 +53,25 @@ pub(super) async fn chains(
         UndoDirection::Undo => entry.can_undo(),
         UndoDirection::Redo => entry.can_redo(),
     };
+    let mut is_altered = found.iter().any(|entry| entry.state == UndoState::Altered);
     let roots: Vec<UndoEntry> = found.into_iter().filter(|entry| entry.reverts.is_none() && wanted(entry)).collect();
-    if roots.is_empty() {
-        return Err(missing());
-    }
     let mut chains = Vec::with_capacity(roots.len());
     for root in ordered(roots, direction) {
         let mut tip = root.clone();
-        while let Some(next) = store.newest_revert(&tip.id).await? {
+        // What somebody else has written may lead round in a circle.
+        while tip.state != UndoState::Altered
+            && let Some(next) = store.newest_revert(&tip.id).await?
+        {
             tip = next;
         }
-        chains.push(Chain { root, tip });
+        if tip.state == UndoState::Altered {
+            is_altered = true;
+        } else {
+            chains.push(Chain { root, tip });
+        }
+    }
+    if chains.is_empty() {
+        return Err(if is_altered { Fault::new("fault-undo-altered", "") } else { missing() });
     }
     Ok((session, chains))
 }

@@ -10,8 +10,8 @@ use super::super::tests::{clock, session};
 use super::super::{Opened, Recovery, Store};
 use super::*;
 use crate::ir::{
-    AuditAct, AuditBreakKind, AuditEntry, AuditOrigin, ConfirmMode, KeyPlace, LinkServer, ProviderRecord, Session,
-    SessionId, UnixMs,
+    AuditAct, AuditBreakKind, AuditEntry, AuditOrigin, CallId, ConfirmMode, FileState, KeyPlace, LinkServer,
+    ProviderRecord, Session, SessionId, UndoEntry, UndoId, UndoOperation, UndoPlace, UndoState, UnixMs,
 };
 
 /// A data folder with a chat, a setting, a provider and a server, as this program leaves it.
@@ -117,9 +117,10 @@ fn server() -> LinkServer {
     }
 }
 
-const WITHOUT_SETTING_CODES: &str = "DROP TABLE seal; PRAGMA user_version = 10;";
+const WITHOUT_SETTING_CODES: &str = "DROP TABLE seal; ALTER TABLE undo DROP COLUMN code; PRAGMA user_version = 10;";
+const WITHOUT_UNDO_CODES: &str = "ALTER TABLE undo DROP COLUMN code; PRAGMA user_version = 11;";
 const WITHOUT_CODES: &str =
-    "DROP TABLE seal; ALTER TABLE session DROP COLUMN code; ALTER TABLE secret DROP COLUMN code;
+    "DROP TABLE seal; ALTER TABLE undo DROP COLUMN code; ALTER TABLE session DROP COLUMN code; ALTER TABLE secret DROP COLUMN code;
     ALTER TABLE lifted DROP COLUMN code; PRAGMA user_version = 9;";
 const BEFORE_ANCHORS: &str = "DROP TABLE thread_draft; DROP INDEX undo_by_call; PRAGMA user_version = 7;";
 const LOOSENED: &str = "UPDATE session SET mode = 'automatic', folders = '[\"/\"]';";
@@ -356,4 +357,69 @@ fn a_table_that_is_gone_keeps_the_database_closed() {
         folder.outside(&format!("DROP TABLE {table}"));
         assert!(Store::open(folder.path(), clock()).is_err(), "{table}");
     }
+}
+
+fn change() -> UndoEntry {
+    UndoEntry {
+        id: UndoId::new("u"),
+        session: SessionId::new("s"),
+        call: CallId::new("c"),
+        message: None,
+        operation: UndoOperation::Created,
+        reverts: None,
+        place: UndoPlace { folder: "/projects".to_owned(), device: 1, inode: 1, path: "a".to_owned() },
+        before: FileState::Missing,
+        after: FileState::Folder,
+        made_folders: 0,
+        state: UndoState::Done,
+        created_at: UnixMs(1),
+        settled_at: None,
+    }
+}
+
+#[test]
+fn what_takes_changes_back_is_taken_over_from_a_true_upgrade_alone_and_told_once_where_it_is_not() {
+    const MOVED: &str = "UPDATE undo SET place = replace(place, 'projects', 'home');";
+    let edited_and_set_back = format!("{MOVED} {WITHOUT_UNDO_CODES}");
+    for (is_as_then, gone, sql, counted) in [
+        (true, &[][..], WITHOUT_UNDO_CODES, 0),
+        (true, &[], WITHOUT_SETTING_CODES, 0),
+        (false, &[], "SELECT 1", 0),
+        (false, &[], MOVED, 1),
+        (false, &[], &edited_and_set_back, 1),
+        (false, &["audit.anchor"], &edited_and_set_back, 1),
+        (false, &["seal.key", "audit.anchor"], &edited_and_set_back, 1),
+    ] {
+        let folder = Folder::new();
+        let store = folder.open().store;
+        wait(async {
+            store.insert_undo(&change(), vec![]).await.unwrap();
+            store.checkpoint_and_close().await.unwrap();
+        });
+        if is_as_then {
+            folder.as_then();
+        }
+        folder.outside(sql).without(gone);
+        if counted == 0 {
+            let looker = Store::open_read_only(folder.path(), clock()).unwrap();
+            assert_eq!(wait(looker.all_undo_entries(9)).unwrap(), [change()], "an older format is looked at: {sql}");
+        }
+        let expected = if counted == 0 { UndoState::Done } else { UndoState::Altered };
+        for counted in [counted, 0] {
+            let Opened { store, recovered } = folder.open();
+            let found = wait(store.all_undo_entries(9)).unwrap();
+            assert_eq!((recovered.changed_undo, found[0].state), (counted, expected), "{sql} {gone:?}");
+            wait(store.checkpoint_and_close()).unwrap();
+        }
+    }
+    // The control: the very same row, vouched for by a record of then, is taken over.
+    let folder = Folder::new();
+    let store = folder.open().store;
+    wait(async {
+        store.insert_undo(&change(), vec![]).await.unwrap();
+        store.checkpoint_and_close().await.unwrap();
+    });
+    folder.as_then().outside(&edited_and_set_back);
+    let found = wait(folder.open().store.all_undo_entries(9)).unwrap();
+    assert_eq!((found[0].state, found[0].shown_path().as_str()), (UndoState::Done, "/home/a"));
 }

@@ -134,6 +134,7 @@ pub(super) fn begin(call: &CallView, lang: &Lang, shows_arguments: bool) -> Body
     let is_final = record.call.name == "run_command" && record.status == CallStatus::Succeeded;
     let fact = match call.undo {
         Some(UndoState::Stale) => Some("undo-stale"),
+        Some(UndoState::Altered) => Some("undo-altered"),
         Some(UndoState::Undone) => Some("undo-state-undone"),
         Some(UndoState::Begun | UndoState::Done | UndoState::Redone | UndoState::Void) | None => {
             is_final.then_some("undo-command")

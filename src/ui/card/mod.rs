@@ -420,7 +420,7 @@ fn draw_undo(ui: &mut Ui, look: &CardLook<'_>, call: &CallView, intents: &mut Ve
     let (direction, key) = match call.undo {
         Some(UndoState::Begun | UndoState::Done | UndoState::Redone) => (UndoDirection::Undo, "undo-undo"),
         Some(UndoState::Undone) => (UndoDirection::Redo, "undo-redo"),
-        Some(UndoState::Void | UndoState::Stale) | None => return,
+        Some(UndoState::Void | UndoState::Stale | UndoState::Altered) | None => return,
     };
     if ui.add(Button::secondary(look.lang.text(key)).icon(icon_of(direction)).small()).clicked() {
         let scope = UndoScope::Call { session: call.record.session.clone(), call: call.record.call.id.clone() };

@@ -113,7 +113,14 @@ pub fn show(
                 // A hair of rounding hides nothing.
                 let seen = ui.clip_rect().y_range().expand(1.0);
                 let has_start = seen.contains(top) && seen.contains(top + line);
-                Sight { below: total.saturating_sub(last), has_start }
+                // What surrounds it may cut it off too.
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "an index of a row in sight"
+                )]
+                let cut = ((ui.clip_rect().bottom() - top) / line).ceil().max(0.0) as usize;
+                Sight { below: total.saturating_sub(last.min(cut)), has_start }
             })
             .inner
         })

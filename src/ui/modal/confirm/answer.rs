@@ -1,6 +1,6 @@
 //! The answers: what the buttons, the keys and the field of a refusal mean. Plain Enter and Space never approve.
 
-use egui::{Event, Frame, Id, Key, Label, Margin, Modifiers, Response, Ui, vec2};
+use egui::{Align, Event, Frame, Id, Key, Label, Layout, Margin, Modifiers, Response, Ui, vec2};
 
 use crate::app::Intent;
 use crate::lang::Arg;
@@ -71,7 +71,26 @@ pub(super) fn answers(
     if confirm.reason.is_some() {
         Frame::NONE.inner_margin(margin).show(ui, |ui| reason_field(ui, scene, confirm, request, pressed.is_composing));
     }
+    more_lines(ui, scene, confirm);
     foot(ui, scene, confirm, request, (pressed, can_allow))
+}
+
+/// How much of the preview is below what is in sight: beside the buttons, so that no size of the window hides it.
+fn more_lines(ui: &mut Ui, scene: &Scene<'_>, confirm: &ConfirmView) {
+    if !confirm.place.was_below {
+        return;
+    }
+    let margin = Margin { left: 20, right: 20, top: 2, bottom: 2 };
+    Frame::NONE.inner_margin(margin).show(ui, |ui| {
+        let row = vec2(ui.available_width(), size::CHIP);
+        ui.allocate_ui_with_layout(row, Layout::right_to_left(Align::Center), |ui| {
+            ui.set_min_height(size::CHIP);
+            if confirm.place.below > 0 {
+                let words = scene.lang.format("confirm-more-lines", &[("count", Arg::from(confirm.place.below))]);
+                ui.label(scene.theme.rich(words, Type::MetaMedium, scene.theme.colors.warn));
+            }
+        });
+    });
 }
 
 fn reason_field(

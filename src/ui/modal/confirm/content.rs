@@ -75,6 +75,7 @@ pub(super) fn previews(
         drawn = Drawn { height: drawn.height + height, has_start: sight.has_start };
         if sight.below != confirm.place.below {
             confirm.place.below = sight.below;
+            confirm.place.was_below |= sight.below > 0;
             ui.ctx().request_repaint();
         }
         navigation(ui, scene, rows, &mut confirm.place);
@@ -117,10 +118,10 @@ fn nothing_key(preview: &Preview) -> Option<&'static str> {
     }
 }
 
-/// The way through the changes, and how much is below what is in sight.
+/// The way through the changes.
 fn navigation(ui: &mut Ui, scene: &Scene<'_>, rows: &PreviewRows, at: &mut Place) {
     let changes = rows.changes.len();
-    if changes == 0 && at.below == 0 && at.change.is_none() {
+    if changes == 0 {
         return;
     }
     let theme = scene.theme;
@@ -128,27 +129,19 @@ fn navigation(ui: &mut Ui, scene: &Scene<'_>, rows: &PreviewRows, at: &mut Place
     let mut step = 0;
     ui.horizontal(|ui| {
         ui.set_height(size::CHIP);
-        if changes > 0 {
-            let before = IconButton::new(Icon::ChevronLeft, scene.lang.text("confirm-previous-change")).small();
-            if ui.add(before).clicked() || scene.take_key(ui, Dialog::Confirm, Modifiers::SHIFT, Key::F7) {
-                step = -1;
-            }
-            let next = IconButton::new(Icon::ChevronRight, scene.lang.text("confirm-next-change")).small();
-            if ui.add(next).clicked() || scene.take_key(ui, Dialog::Confirm, Modifiers::NONE, Key::F7) {
-                step = 1;
-            }
-            let place = at.change.map_or(0, |change| change + 1);
-            let words = [("place", Arg::from(place)), ("count", Arg::from(changes))];
-            let key = if place == 0 { "confirm-changes" } else { "confirm-change-place" };
-            ui.label(theme.rich(scene.lang.format(key, &words), Type::Meta, dim));
-            ui.add(Shortcut("F7"));
+        let before = IconButton::new(Icon::ChevronLeft, scene.lang.text("confirm-previous-change")).small();
+        if ui.add(before).clicked() || scene.take_key(ui, Dialog::Confirm, Modifiers::SHIFT, Key::F7) {
+            step = -1;
         }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            if at.below > 0 {
-                let words = scene.lang.format("confirm-more-lines", &[("count", Arg::from(at.below))]);
-                ui.label(theme.rich(words, Type::MetaMedium, theme.colors.warn));
-            }
-        });
+        let next = IconButton::new(Icon::ChevronRight, scene.lang.text("confirm-next-change")).small();
+        if ui.add(next).clicked() || scene.take_key(ui, Dialog::Confirm, Modifiers::NONE, Key::F7) {
+            step = 1;
+        }
+        let place = at.change.map_or(0, |change| change + 1);
+        let words = [("place", Arg::from(place)), ("count", Arg::from(changes))];
+        let key = if place == 0 { "confirm-changes" } else { "confirm-change-place" };
+        ui.label(theme.rich(scene.lang.format(key, &words), Type::Meta, dim));
+        ui.add(Shortcut("F7"));
     });
     if step != 0 {
         let next = match (at.change, step) {

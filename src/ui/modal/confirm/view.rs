@@ -51,6 +51,8 @@ pub(super) struct Place {
     pub(super) jump: Option<usize>,
     /// Rows below what is in sight, as the last frame found.
     pub(super) below: usize,
+    /// Whether there ever were any: the row that counts them stays, so that no button moves when the end is reached.
+    pub(super) was_below: bool,
 }
 
 impl ConfirmView {
