@@ -40,17 +40,18 @@ fn is_harmless(setting: &GitSetting) -> bool {
     match (setting.section.as_str(), setting.subsection.as_deref(), setting.key.as_str()) {
         ("core", None, "filemode" | "bare" | "logallrefupdates" | "ignorecase" | "precomposeunicode" | "symlinks")
         | ("pull", None, "rebase")
-        | ("branch", Some(_), "rebase") => is_yes_or_no(value),
+        | ("branch", Some(_), "rebase")
+        | ("submodule", Some(_), "active") => is_yes_or_no(value),
         ("core", None, "repositoryformatversion") => matches!(value, "0" | "1"),
         ("extensions", None, "objectformat") => matches!(value, "sha1" | "sha256"),
         ("extensions", None, "refstorage") => matches!(value, "files" | "reftable"),
         ("user", None, "name" | "email") => true,
-        ("remote", Some(_), "url" | "pushurl") | ("submodule", Some(_), "url") => is_ordinary_address(value),
+        ("remote", Some(_), "url" | "pushurl") | ("submodule", Some(_), "url") | ("branch", Some(_), "remote") => {
+            is_ordinary_address(value)
+        }
         ("remote", Some(_), "fetch") => value.strip_prefix('+').unwrap_or(value).starts_with("refs/"),
         ("remote", Some(_), "tagopt") => matches!(value, "--tags" | "--no-tags"),
-        ("branch", Some(_), "remote") => is_ordinary_address(value),
         ("branch", Some(_), "merge") => value.starts_with("refs/"),
-        ("submodule", Some(_), "active") => is_yes_or_no(value),
         ("submodule", None, "active") => value == ".",
         _ => false,
     }
