@@ -14,6 +14,8 @@ use link::{Client, LOAD, Server, connect_all, play, possible_devices, runtime, u
 
 /// How long devices are watched that only say that they are there: twice as often as one does.
 const QUIET: Duration = Duration::from_secs(30);
+/// The server closes a connection that rests longer than its hundred seconds.
+const LONGEST_REST: Duration = Duration::from_secs(60);
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -60,12 +62,12 @@ async fn load() {
         ticks.tick().await;
         while let Some(ended) = calls.try_join_next() {
             let (client, time) = ended.expect("every call is answered");
-            resting.push(client);
+            resting.push((client, Instant::now()));
             took.push(time);
         }
         let client = match resting.pop() {
-            Some(client) => client,
-            None => Client::connect(&server.address, &token).await,
+            Some((client, since)) if since.elapsed() < LONGEST_REST => client,
+            Some(_) | None => Client::connect(&server.address, &token).await,
         };
         calls.spawn(call(client, number, format!("device-{}", number.wrapping_mul(7919) % devices)));
     }
