@@ -105,6 +105,9 @@ fn the_question_says_so_in_red_and_no_rule_covers_it() {
 
 #[test]
 fn what_git_shares_with_another_repository_can_be_put_together_anew() {
+    if crate::lead::no_git() {
+        return;
+    }
     let git = |folder: &PathBuf, args: &[&str]| {
         let done = std::process::Command::new("git").current_dir(folder).args(args).output().unwrap();
         assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::repository::is_repository_if;
 use super::taken::{Then, is_taken, is_taken_then};
 use super::{Lead, Leads};
-use crate::policy::{Reach, RelPath};
+use crate::policy::{ProtectedWrite, Reach, RelPath};
 use crate::workspace::{Purpose, Root, Target};
 
 /// More are not told.
@@ -102,6 +102,8 @@ impl Ways {
                 .collect();
         found.extend(self.leads.all().iter().filter_map(|lead| way(lead, target, effect, &tops)));
         found.retain(|reach| reach.verdict().is_some());
+        // What is only asked does not crowd out what is refused.
+        found.sort_by_key(|reach| reach.verdict() != Some(ProtectedWrite::Denied));
         found.truncate(MOST);
         found
     }
@@ -185,7 +187,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::policy::{ProtectedWrite, ReachedBy};
+    use crate::policy::ReachedBy;
     use crate::workspace::resolve;
 
     const DENIED: Option<ProtectedWrite> = Some(ProtectedWrite::Denied);
@@ -511,6 +513,16 @@ mod tests {
             ("chain/end/tasks.json", DENIED),
             ("src/tasks.json", None),
         ]);
+    }
+
+    #[test]
+    fn what_is_only_asked_crowds_out_no_refusal() {
+        let place = Place::with(&[("x/a", "")]);
+        for number in 0..=MOST {
+            place.link("../../x", &format!("p{number}/.github/workflows"));
+        }
+        place.link("../../x", "z/deep/.vscode");
+        place.assert(&[("x/a", ASKED), ("x/tasks.json", DENIED)]);
     }
 
     #[test]
