@@ -10,6 +10,7 @@ use regex::Regex;
 use super::assignment::NAME;
 use super::option;
 use super::placeholder::is_placeholder;
+use super::plain::is_plain_behind;
 use super::random::{entropy, is_code_name, is_letter_jumble, is_notation, is_ordinary, is_password};
 use super::{Secret, SecretKind};
 
@@ -20,6 +21,8 @@ pub(super) enum Proof {
     Place,
     /// It must look like a password too.
     Looks,
+    /// The same, and a word of letters alone is none there.
+    LooksAlone,
     /// The same where other things stand in such a form.
     LooksOwn,
     /// `name:password` in base64.
@@ -85,12 +88,14 @@ static SHAPES: LazyLock<Vec<(Regex, Proof)>> = LazyLock::new(|| {
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     for (pattern, proof) in SHAPES.iter() {
-        let values = pattern.captures_iter(text).filter_map(|hit| hit.get(1));
-        found.extend(
-            values
-                .filter(|value| proves(*proof, value.as_str()))
-                .map(|value| Secret { range: value.range(), kind: SecretKind::Password }),
-        );
+        for hit in pattern.captures_iter(text) {
+            let (Some(whole), Some(value)) = (hit.get(0), hit.get(1)) else { continue };
+            let before = text.get(whole.start()..value.start()).unwrap_or_default();
+            let is_plain = *proof == Proof::Looks && is_plain_behind(before, value.as_str());
+            if is_plain || proves(*proof, value.as_str()) {
+                found.push(Secret { range: value.range(), kind: SecretKind::Password });
+            }
+        }
     }
     found
 }
@@ -104,7 +109,7 @@ fn proves(proof: Proof, value: &str) -> bool {
                 ["password", "passwd", "pass", "secret", "token"].contains(&value.to_ascii_lowercase().as_str());
             !is_port && !is_word && !value.starts_with('-') && !is_placeholder(value)
         }
-        Proof::Looks => {
+        Proof::Looks | Proof::LooksAlone => {
             (is_password(value) || is_letter_jumble(value))
                 && !is_code_name(value)
                 && !is_notation(value)

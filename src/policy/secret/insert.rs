@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::assignment::{is_secret_name, is_secret_value};
+use super::plain::is_plain_behind;
 use super::{Secret, SecretKind};
 
 static INSERT: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -28,7 +29,8 @@ pub(super) fn find(text: &str) -> Vec<Secret> {
         let mut at = whole.end();
         while let Some((values, end)) = row(text, at) {
             for (column, value) in columns.iter().zip(values) {
-                let is_secret = |value: &str| is_secret_name(column) && is_secret_value(column, value);
+                let is_fit = |value: &str| is_secret_value(column, value) || is_plain_behind(column, value);
+                let is_secret = |value: &str| is_secret_name(column) && is_fit(value);
                 if text.get(value.clone()).is_some_and(is_secret) {
                     found.push(Secret { range: value, kind: SecretKind::Password });
                 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::known::KnownValues;
-use super::{Secret, SecretKind, assignment, block, find_secrets, in_order, part, random, reading};
+use super::{Secret, SecretKind, assignment, block, find_secrets, in_order, part, plain, random, reading};
 
 /// A value that was found in a session. The value itself is not in here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,7 +207,8 @@ impl Masker {
             // Words of a person: the key is over. A path or a number between its lines is not.
             within.is_open = false;
         }
-        if name.is_some_and(|name| assignment::is_secret_name(name) && assignment::is_secret_value(name, text)) {
+        let is_fit = |name| assignment::is_secret_value(name, text) || plain::is_plain_behind(name, text);
+        if name.is_some_and(|name| assignment::is_secret_name(name) && is_fit(name)) {
             let whole = Secret { range: 0..text.len(), kind: SecretKind::Password };
             return self.replace(place, text, &[whole]).into_owned();
         }

@@ -22,10 +22,12 @@ mod named;
 mod option;
 mod part;
 mod placeholder;
+mod plain;
 mod random;
 mod reading;
 mod table;
 mod token;
+mod vocabulary;
 mod wallet;
 
 #[cfg(test)]
@@ -138,6 +140,7 @@ fn find_short(text: &str) -> Vec<Secret> {
     found.extend(credential::find(text));
     found.extend(kubernetes::find(text));
     found.extend(named::find(text));
+    found.extend(plain::find(text));
     found.extend(insert::find(text));
     found.extend(table::find(text));
     found.extend(html_table::find(text));

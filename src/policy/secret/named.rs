@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::assignment::{NAME, is_secret_value};
+use super::plain::is_plain_behind;
 use super::random::{is_code_name, is_ordinary};
 use super::{Secret, SecretKind};
 
@@ -180,7 +181,8 @@ fn values(hit: &Captures<'_>, need: Need) -> Vec<Secret> {
     let secret = |begin: usize, value: &str| {
         let value = if need == Need::Own { value.trim_end_matches(['.', ',', ';']) } else { value };
         let is_own = need == Need::Likely || !(is_ordinary(value) || is_code_name(value) || value.contains('('));
-        (is_own && is_secret_value(name.as_str(), value))
+        let is_plain = need == Need::Likely && is_plain_behind(name.as_str(), value);
+        (is_plain || (is_own && is_secret_value(name.as_str(), value)))
             .then(|| Secret { range: begin..begin + value.len(), kind: SecretKind::Password })
     };
     match need {

@@ -20,7 +20,7 @@ pub(super) fn shapes() -> Vec<(String, Proof)> {
         (format!(r"(?-u:\b)(?:un)?zip(?-u:\b){within}-P\s*{value}"), Proof::Place),
         (format!(r"(?-u:\b)(?:docker|podman|nerdctl|helm|oras|oc|az)(?-u:\b){within}login{within}-p[ =]+{value}"), Proof::Place),
         (format!(r#"-pass(?:in|out)?[ \t]+["']?pass:{value}"#), Proof::Place),
-        (format!(r#"(?i)(?:^|\s)--?[a-z0-9-]{{0,40}}?{name}[ \t]+["']?([^\s"'|;&<>()\[\]]{{6,512}})"#), Proof::Looks),
+        (format!(r#"(?i)(?:^|\s)--?[a-z0-9-]{{0,40}}?{name}[ \t]+["']?([^\s"'|;&<>()\[\]]{{6,512}})"#), Proof::LooksAlone),
         (format!(r"(?-u:\b)mongo(?:sh|dump|restore|export|import|stat|top)?(?-u:\b){within}-p[ =]*{value}"), Proof::Place),
         (format!(r#"(?-u:\b)(?:smb[a-z]{{2,10}}|rpcclient|winexe|net)(?-u:\b){within}(?:-U|--user)[ =]?["']?[^\s%"']{{1,80}}%{value}"#), Proof::Place),
         (r#"(?i)(?-u:\b)net\s+use(?-u:\b)[^\r\n|;&]{0,400}?\s/user:\S{1,80}[ \t]+["']?([^\s"'|;&/*][^\s"'|;&]{3,200})"#.into(), Proof::Place),

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::assignment::{NAME, is_secret_name, is_secret_value};
+use super::plain::is_plain_behind;
 use super::{Secret, SecretKind};
 
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("(?i){}", *NAME)).ok());
@@ -80,7 +81,9 @@ fn take_row(headings: &Headings<'_>, row: &str, begin: usize, found: &mut Vec<Se
     }
     for (column, heading) in &headings.secret {
         let Some(range) = cells.get(*column) else { continue };
-        if row.get(range.clone()).is_some_and(|value| is_secret_value(heading, value)) {
+        // Bars draw tables of documents too, in which a word says something of passwords.
+        let is_plain = |value: &str| headings.separator != '|' && is_plain_behind(heading, value);
+        if row.get(range.clone()).is_some_and(|value| is_secret_value(heading, value) || is_plain(value)) {
             found.push(Secret { range: begin + range.start..begin + range.end, kind: SecretKind::Password });
         }
     }

@@ -495,6 +495,8 @@ fn time_grows_with_the_text_alone() {
         "password=".to_owned(),
         "\u{1b}[33mpassword=\u{1b}[0m".to_owned(),
         "password=a;".to_owned(),
+        "password=abcdefg ".to_owned(),
+        "--password abcdefg\n".to_owned(),
         "password: &str ".to_owned(),
         "Cookie: a=b; ".to_owned(),
         "kind: Secret\ndata:\n  a: bcde\n---\n".to_owned(),
