@@ -82,6 +82,37 @@ fn provider_keys() -> Vec<String> {
         format!("hvs.{}", signs(40)),
         format!("lsv2_pt_{}_{}", hex_signs(32), &hex_signs(10)),
         format!("sk_live_{}", signs(24)),
+        format!("rk_live_{}", signs(99)),
+        format!("sk-svcacct-{}", signs(60)),
+        format!("sk-{}", hex_signs(32)),
+        format!("glrt-{}", signs(20)),
+        format!("glsoat-{}", signs(20)),
+        format!("whsec_{}", signs(32)),
+        format!("shpat_{}", hex_signs(32)),
+        format!("EAAA{}", &signs(66)[..60]),
+        format!("EAACEdEose0cBA{}", signs(120)),
+        format!("{}JQQJ99{}", &signs(52), &signs(26)),
+        format!("{}+ASt{}g==", signs(76), &signs(5)),
+        format!("xkeysib-{}-{}", hex_signs(64), signs(16)),
+        format!(
+            "dt0c01.{}.{}",
+            "A1B2C3D4E5F6G7H8J9K0L1M2", "A1B2C3D4E5F6G7H8J9K0L1M2N3P4Q5R6S7T8U9V0W1X2Y3Z4A5B6C7D8E9F0G1H2"
+        ),
+        format!("fm2_{}", signs(66)),
+        format!("sk.eyJ{}.{}", signs(60), signs(22)),
+        format!("AKCp{}", signs(69)),
+        format!("ATBB{}", signs(32)),
+        format!("aio_{}", signs(28)),
+        format!("squ_{}", hex_signs(40)),
+        format!("sgp_{}", hex_signs(40)),
+        format!("shippo_live_{}", hex_signs(40)),
+        format!("EZAK{}", signs(54)),
+        format!("lin_oauth_{}", hex_signs(64)),
+        "access-production-9f8e7d6c-5b4a-3928-1706-f5e4d3c2b1a0".to_owned(),
+        format!("glc_{}", signs(60)),
+        format!("hvb.{}", signs(60)),
+        format!("doo_v1_{}", hex_signs(64)),
+        format!("sk_{}", hex_signs(48)),
         format!("SG.{}.{}", signs(22), signs(43)),
         format!("LTAI5t{}", signs(18)),
         format!("AKID{}", signs(32)),
@@ -185,6 +216,42 @@ fn tokens_and_passwords_are_found_by_what_stands_before_them() {
         (format!("https://x.org/?token={token}&page=2"), SecretKind::Password, token),
     ] {
         assert_eq!(found(&text), [(kind, value)], "{text}");
+    }
+}
+
+#[test]
+fn what_opens_an_address_is_masked_wherever_in_it_it_stands() {
+    let (token, guid) = (signs(30), "9f8e7d6c-5b4a-3928-1706-f5e4d3c2b1a0");
+    let bot = format!("123456789:AA{}", &signs(40)[..33]);
+    let hook = format!("hooks.slack.com/services/T01ABCD2EFG/B02HIJK3LMN/{}", signs(24));
+    for (text, value) in [
+        (format!("https://example.org/a;token={token};b=1"), token.as_str()),
+        (format!("https://example.org/a#access_token={token}&token_type=bearer"), &token),
+        (format!("https://example.org/a?state=1&access_token={token}"), &token),
+        (format!("https://example.org/cb?code={token}&scope=mail"), &token),
+        (format!("<a href=\"https://example.org/cb?a=1&amp;code={token}\">"), &token),
+        (format!("https://example.org/b?sp=r&sig={token}%3D"), &format!("{token}%3D")),
+        (format!("https://api.telegram.org/bot{bot}/sendMessage"), &bot),
+        (format!("https://{hook}"), &hook),
+        (format!("https://open.feishu.cn/open-apis/bot/v2/hook/{guid}"), guid),
+        (format!("https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key={guid}"), guid),
+        (format!("https://hooks.zapier.com/hooks/catch/1234567/{token}"), &token),
+        ("ftp://bob:hunterzwei@host/x".into(), "hunterzwei"),
+        ("amqps://app:s3cr3t@mq/v".into(), "s3cr3t"),
+        ("mongodb+srv://app:hunterzwei@cluster.example.org/db".into(), "hunterzwei"),
+        ("postgres://app:p@ss-w0rd@db.local/x".into(), "p@ss-w0rd"),
+    ] {
+        let values: Vec<String> = found(&text).into_iter().map(|(_, value)| value).collect();
+        assert_eq!(values, [value], "{text}");
+    }
+    for text in [
+        "https://example.org/?code=200&key=value",
+        "https://example.org/?code=ERR_CONNECTION_REFUSED_2&key=section-2-of-the-documentation",
+        "https://example.org/a;version=2025-11-30T07:00:00;code=utf8_unicode_ci",
+        "https://hooks.zapier.com/hooks/catch/<account>/<hook>",
+        "https://api.telegram.org/bot<token>/sendMessage",
+    ] {
+        assert_eq!(found(text), [], "{text}");
     }
 }
 

@@ -23,14 +23,21 @@ const KEYS: &str = r"(?x)
   | npm_[A-Za-z0-9]{20,} | hf_[A-Za-z0-9]{20,} | api_org_[A-Za-z0-9]{20,} | pypi-[A-Za-z0-9_-]{40,}
   | rubygems_[0-9a-f]{40,} | oy2[a-z0-9]{43} | cio[A-Za-z0-9]{32} | CLOJARS_[0-9a-f]{40,}
   | secret_[A-Za-z0-9]{43} | [tyz]?xprv[1-9A-HJ-NP-Za-km-z]{100,}        # Notion, wallets
-  | [rsp]k_(?:live|test)_[A-Za-z0-9]{16,} | whsec_[A-Za-z0-9+/=]{20,}
-  | sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}
+  | [rsp]k_(?:live|test)_[A-Za-z0-9]{16,} | rk_[A-Za-z0-9]{24,} | sk_[0-9a-f]{48} | whsec_[A-Za-z0-9+/=]{20,}
+  | sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,} | EAAA[A-Za-z0-9_-]{60} | EAA[A-Za-z0-9]{90,}
   | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | SK[0-9a-f]{32} | key-[0-9a-f]{32} | [0-9a-f]{32}-us[0-9]{1,2}
-  | (?:gsk_|xai-|pplx-|r8_|fw_|nvapi-|tvly-|ntn_|lin_api_|dckr_pat_|dckr_oat_|do[opr]_v1_|shp(?:at|ss|ca|pa)_|hv[sbr]\.)[A-Za-z0-9_-]{20,}
+  | (?:gsk_|xai-|pplx-|r8_|fw_|nvapi-|tvly-|ntn_|lin_api_|lin_oauth_|dckr_pat_|dckr_oat_|do[opr]_v1_|shp(?:at|ss|ca|pa)_|hv[sbr]\.)[A-Za-z0-9_-]{20,}
   | (?:csk-|pcsk_|lsv2_(?:pt|sk)_|tgp_v1_|jina_|sb_secret_|sbp_|figd_|figo_|glc_|fo1_|tskey-|CCIPAT_|CFPAT-|HRKU-|tfp_|nfp_)[A-Za-z0-9_+/=-]{20,}
   | glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8} | dapi[0-9a-f]{32} | bkua_[0-9a-f]{40} | NRAK-[A-Z0-9]{27}
   | dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9.]{40,} | pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}
   | PMAK-[0-9a-f]{24}-[0-9a-f]{34} | pul-[0-9a-f]{40} | sntry[su]_[A-Za-z0-9+/=_-]{40,}
+  | [A-Za-z0-9+/]{52}JQQJ99[A-Za-z0-9+/]{26} | [A-Za-z0-9+/]{76}\+(?:ABa|AMC|ASt)[A-Za-z0-9+/]{5}[AQgw]==   # Azure
+  | xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16} | dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64} | fm[12]r?_[A-Za-z0-9+/=_-]{60,}
+  | sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,} | AKCp[A-Za-z0-9]{60,} | ATBB[A-Za-z0-9]{32} | aio_[A-Za-z0-9]{28}
+  | sq[pua]_[0-9a-f]{40} | sgp_[0-9a-f_]{40,} | shippo_(?:live|test)_[0-9a-f]{40} | duffel_(?:live|test)_[A-Za-z0-9_=-]{43}
+  | EZ[AT]K[A-Za-z0-9]{54} | AQVN[A-Za-z0-9_-]{35,38} | ops_eyJ[A-Za-z0-9_-]{100,} | AQ\.Ab[A-Za-z0-9_-]{40,}
+  | access-(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}            # Plaid
+  | v1\.0-[0-9a-f]{24}-[0-9a-f]{146}                       # Cloudflare
   | AT[AC]TT3[A-Za-z0-9_=-]{50,} | pat[A-Za-z0-9]{14}\.[0-9a-f]{64} | [A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}
   | [A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{31,34}        # Microsoft Entra
   | AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Za-z]{40,}
@@ -80,7 +87,11 @@ static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static BEARER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)(?-u:\b)(?:bearer|basic)\s+([A-Za-z0-9+/=._~-]{16,})").ok());
 static ADDRESS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>]{0,80}:([^\s@"'<>]{1,200})@"#).ok());
+    // With an `@` in it that should have been escaped, or a `/`.
+    LazyLock::new(|| {
+        let password = r#"(?:[^\s/"'<>]{1,200}|[^\s@"'<>]{1,200})"#;
+        Regex::new(&format!(r#"[A-Za-z][A-Za-z0-9+.-]{{1,20}}://[^\s/:@"'<>]{{0,80}}:({password})@"#)).ok()
+    });
 /// A token in the place of a name in an address.
 static NAME_IN_ADDRESS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?-u:\b)[a-z][a-z+]{1,15}://([A-Za-z0-9_-]{20,200})(?::[^\s/@]{0,80})?@").ok());
@@ -89,10 +100,26 @@ static COOKIES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i)(?-u:\b)cookies?\\?["']?[ \t]*[:=][ \t]*\\?["']?([^\r\n"']{8,})"#).ok());
 static COOKIE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?:^|;\s*)[^\s=;,]{1,100}=([^\s;,\\]{12,})").ok());
-/// The signature of an address that opens a store in a cloud (Azure, AWS, Google): whoever has it may do what it says.
-static SIGNATURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)[?&](?:sig|x-amz-signature|x-amz-security-token|x-goog-signature)=([A-Za-z0-9%/+=_-]{20,})").ok()
+/// What in an address opens what it leads to (a store in a cloud, a sign-in, a room of a chat): whoever has it may do what
+/// it says.
+static PARAMETER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let names = "sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|code|key|auth|ticket|hmac|sid|session|session_?id|jwt|assertion";
+    Regex::new(&format!(r"(?i)(?:[?&#;]|&amp;)(?:{names})=([A-Za-z0-9%/+=_.~-]{{16,2000}})")).ok()
 });
+/// The last parts of the address of a hook: who knows them may speak there.
+static HOOK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let places = [
+        r"hooks\.zapier\.com/hooks/catch/[0-9]{4,}/",
+        r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/(?:v2/)?hook/",
+        r"webhook\.office\.com/webhookb2/[0-9a-f@-]{30,}/IncomingWebhook/",
+        r"maker\.ifttt\.com/(?:use|trigger/[^\s/]{1,80}(?:/json)?/with/key)/",
+    ];
+    Regex::new(&format!(r"(?:{})([A-Za-z0-9_/-]{{6,200}})", places.join("|"))).ok()
+});
+
+/// A bot's key in the path of an address, where `bot` is glued to it.
+static BOT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?-u:\b)bot([0-9]{7,16}:AA[A-Za-z0-9_-]{30,})").ok());
 
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
@@ -104,7 +131,11 @@ pub(super) fn find(text: &str) -> Vec<Secret> {
     whole(text, &CUT_KEY, SecretKind::ApiKey, &mut found, |hit, _| has_digit(hit) && !is_placeholder(hit));
     part(text, &HEADER, SecretKind::Token, &mut found, |hit| hit.len() >= 8 && has_digit(hit) && !is_placeholder(hit));
     part(text, &BEARER, SecretKind::Token, &mut found, |hit| has_digit(hit) && !is_placeholder(hit));
-    part(text, &SIGNATURE, SecretKind::Token, &mut found, |hit| has_digit(hit) && !is_placeholder(hit));
+    part(text, &PARAMETER, SecretKind::Token, &mut found, |hit| {
+        is_random(hit) && has_digit(hit) && !is_ordinary(hit) && !is_code_name(hit)
+    });
+    part(text, &BOT, SecretKind::ApiKey, &mut found, |hit| !is_placeholder(hit));
+    part(text, &HOOK, SecretKind::Token, &mut found, |hit| has_digit(hit) && !is_placeholder(hit));
     part(text, &NAME_IN_ADDRESS, SecretKind::Token, &mut found, |hit| is_random(hit) && !is_ordinary(hit));
     for cookies in COOKIES.iter().flat_map(|pattern| pattern.captures_iter(text)).filter_map(|hit| hit.get(1)) {
         let values = COOKIE.iter().flat_map(|pattern| pattern.captures_iter(cookies.as_str()));
