@@ -5,10 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::text::{Text, binary};
+use super::veil::Veil;
 use super::write_file::check_bytes;
 use super::{Limits, Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, diff, one_path, only, schema};
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef};
-use crate::policy::{TargetKind, key_lines, note_key_lines};
+use crate::policy::{MaskedSecret, Masker, TargetKind, key_lines, note_key_lines};
 use crate::workspace::{Purpose, Target};
 
 /// How many lines are looked through for the nearest one.
@@ -82,19 +83,25 @@ impl Tool for EditFile {
 
     fn preview(&self, args: &Value, targets: &[Target], context: &PreviewContext) -> Result<Preview, Failure> {
         let args: Args = schema::arguments(args)?;
-        let change = Change::plan(&args, only(targets)?, &context.limits)?;
+        let change = Change::plan(&args, only(targets)?, &context.limits, context.withheld.as_deref())?;
         Ok(diff::preview(&change.old, &change.new.text))
     }
 
-    fn leaves(&self, args: &Value, targets: &[Target], limits: &Limits) -> Option<Vec<u8>> {
+    fn leaves(
+        &self,
+        args: &Value,
+        targets: &[Target],
+        limits: &Limits,
+        withheld: Option<&[MaskedSecret]>,
+    ) -> Option<Vec<u8>> {
         let args: Args = schema::arguments(args).ok()?;
-        Some(Change::plan(&args, targets.first()?, limits).ok()?.new.encode())
+        Some(Change::plan(&args, targets.first()?, limits, withheld).ok()?.new.encode())
     }
 
     fn run(&self, permit: Permit, context: &RunContext) -> Result<Value, RunError> {
         let args: Args = schema::arguments(permit.args())?;
         let target = only(permit.targets())?;
-        let change = Change::plan(&args, target, &context.limits)?;
+        let change = Change::plan(&args, target, &context.limits, context.withheld.as_deref())?;
         target.write(&change.new.encode())?;
         let name = target.resolved_relative().map_or_else(String::new, crate::policy::RelPath::to_slash);
         let unified = diff::unified(&change.old, &change.new.text, &name);
@@ -116,18 +123,24 @@ struct Change {
 }
 
 impl Change {
-    fn plan(args: &Args, target: &Target, limits: &Limits) -> Result<Self, Failure> {
+    /// For a model elsewhere no edit matches within a secret or over the border of one, as no search does: else whether an
+    /// edit applies would tell it letter by letter, and nobody is asked about an edit that does not.
+    fn plan(args: &Args, target: &Target, limits: &Limits, withheld: Option<&[MaskedSecret]>) -> Result<Self, Failure> {
         if target.kind() == TargetKind::Missing {
             let sentence = format!("There is no such file. Path: {}", target.resolved().display());
             return Err(Failure::new(Code::PathNotFound, sentence));
         }
         let bytes = target.read_all(limits.write_bytes)?;
         let Text { text: old, encoding } = Text::decode(&bytes).ok_or_else(|| binary(&bytes, target.resolved()))?;
-        let mut text = old.clone();
+        let places = withheld.map_or_else(Vec::new, |secrets| Masker::new(secrets.to_vec()).withheld(&old));
+        let others = args.edits.iter().flat_map(|edit| [&*edit.old_text, &*edit.new_text]);
+        // What uses every sign that nobody uses is no text.
+        let veil = Veil::over(&old, places, others).ok_or_else(|| binary(&bytes, target.resolved()))?;
+        let mut text = veil.drawn(&old);
         for (index, edit) in args.edits.iter().enumerate() {
-            text = apply(&text, edit, limits).map_err(|miss| miss.failure(index, args.edits.len(), target))?;
+            text = apply(&text, edit, &veil, limits).map_err(|miss| miss.failure(index, args.edits.len(), target))?;
         }
-        let new = Text { text, encoding };
+        let new = Text { text: veil.lifted(&text), encoding };
         check_bytes(new.encode().len() as u64, limits)?;
         Ok(Self { old, new })
     }
@@ -172,7 +185,7 @@ impl Miss {
 /// How many places of an ambiguous text are named.
 const SHOWN_LINES: usize = 10;
 
-fn apply(text: &str, edit: &Edit, limits: &Limits) -> Result<String, Miss> {
+fn apply(text: &str, edit: &Edit, veil: &Veil, limits: &Limits) -> Result<String, Miss> {
     let (old, new) = if text.contains(&edit.old_text) || !text.contains("\r\n") {
         (edit.old_text.clone(), edit.new_text.clone())
     } else {
@@ -181,10 +194,13 @@ fn apply(text: &str, edit: &Edit, limits: &Limits) -> Result<String, Miss> {
     };
     let places = if edit.replace_all { text.matches(&old).count() } else { usize::from(text.contains(&old)) };
     if places == 0 {
-        return Err(Miss::NotFound { nearest: nearest(text, &edit.old_text) });
+        let nearest = nearest(text, &edit.old_text);
+        let as_written = |(line, shown): (usize, String)| (veil.line(text, line), veil.shown(&shown));
+        return Err(Miss::NotFound { nearest: nearest.map(as_written) });
     }
     if !edit.replace_all && is_ambiguous(text, &old) {
-        let line_of = |place: usize| text.get(..place).map_or(0, |before| before.matches('\n').count()) + 1;
+        let line_of =
+            |place: usize| veil.line(text, text.get(..place).map_or(0, |before| before.matches('\n').count()) + 1);
         let count = text.matches(&old).count().max(2);
         let lines = text.match_indices(&old).take(SHOWN_LINES).map(|(place, _)| line_of(place)).collect();
         return Err(Miss::Ambiguous { lines, count });
@@ -353,6 +369,38 @@ mod tests {
         let bomb = json!({"old_text": "x", "new_text": "y".repeat(1 << 20), "replace_all": true});
         let args = json!({"path": "b", "edits": [bomb]});
         assert_eq!(place.preview(&EditFile, &args).unwrap_err().code, Code::ContentTooLarge);
+    }
+
+    #[test]
+    fn for_a_model_elsewhere_an_edit_applies_beside_a_secret_and_never_within_it() {
+        let secret = "Zq7Lm2XwT9kd";
+        let file = format!("DB_PASS={secret}\nHOST=Zq7\n");
+        let code = |place: &Place, old: &str, is_elsewhere: bool| {
+            let mut place_args = edit("a", &[(old, "?")]);
+            place_args["edits"][0]["replace_all"] = json!(true);
+            place.put("a", &file);
+            let context = PreviewContext { withheld: is_elsewhere.then(Vec::new), ..PreviewContext::default() };
+            let targets = place.targets(&EditFile, &place_args).unwrap();
+            EditFile.preview(&place_args, &targets, &context).err().map(|failure| (failure.code, failure.message))
+        };
+        let place = Place::new();
+        for old in ["DB_PASS=Z", "7Lm2", "d\nHOST", secret] {
+            assert_eq!(code(&place, old, false), None, "the control: {old}");
+            let (code, message) = code(&place, old, true).unwrap();
+            assert_eq!(code, Code::EditNotFound, "{old}");
+            assert!(!message.contains("Zq7Lm") && !message.contains("T9kd"), "{message}");
+        }
+        // What stands beside it is found, and what is written holds it unchanged.
+        let mut place = Place::new();
+        place.context.withheld = Some(Vec::new());
+        place.put("a", &file);
+        let mut all = edit("a", &[("DB_PASS=", "PW="), ("HOST", "SERVER"), ("Zq7", "db")]);
+        all["edits"][2]["replace_all"] = json!(true);
+        let targets = place.targets(&EditFile, &all).unwrap();
+        let left = EditFile.leaves(&all, &targets, &Limits::default(), Some(&[])).unwrap();
+        place.run(&EditFile, all, targets).unwrap();
+        assert_eq!(place.get("a").unwrap(), format!("PW={secret}\nSERVER=db\n").as_bytes());
+        assert_eq!(place.get("a").unwrap(), left);
     }
 
     #[test]

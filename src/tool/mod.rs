@@ -16,6 +16,7 @@ mod search_files;
 #[cfg(test)]
 mod testing;
 mod text;
+mod veil;
 mod visible;
 mod workspace_list_files;
 mod workspace_read_file;
@@ -62,7 +63,13 @@ pub trait Tool: Send + Sync {
 
     /// The bytes that the file will hold, where that is known before it runs: the journal tells by them whether a file is
     /// still what was left there. A tool that writes a file without saying this cannot be undone.
-    fn leaves(&self, _args: &Value, _targets: &[Target], _limits: &Limits) -> Option<Vec<u8>> {
+    fn leaves(
+        &self,
+        _args: &Value,
+        _targets: &[Target],
+        _limits: &Limits,
+        _withheld: Option<&[MaskedSecret]>,
+    ) -> Option<Vec<u8>> {
         None
     }
 
@@ -102,6 +109,8 @@ pub struct PreviewContext {
     pub roots: Vec<Root>,
     /// What `Tool::starts` found.
     pub started: Started,
+    /// The same as [`RunContext::withheld`]: whether a call makes sense must not tell of them either.
+    pub withheld: Option<Vec<MaskedSecret>>,
 }
 
 /// What `run` gets beside its permit.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::diff::{self, Content};
 use super::{Limits, Permit, PreviewContext, RunContext, RunError, Tool, ToolRequest, one_path, only, schema};
 use crate::ir::{Access, Code, Failure, Preview, RiskLevel, ToolCategory, ToolDef, Unshown};
-use crate::policy::TargetKind;
+use crate::policy::{MaskedSecret, TargetKind};
 use crate::workspace::{Purpose, Target};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -66,7 +66,13 @@ impl Tool for WriteFile {
         Ok(diff::change(&content(target, &context.limits)?, &Content::Bytes(args.content.into_bytes())))
     }
 
-    fn leaves(&self, args: &Value, _targets: &[Target], _limits: &Limits) -> Option<Vec<u8>> {
+    fn leaves(
+        &self,
+        args: &Value,
+        _targets: &[Target],
+        _limits: &Limits,
+        _withheld: Option<&[MaskedSecret]>,
+    ) -> Option<Vec<u8>> {
         let args: Args = schema::arguments(args).ok()?;
         Some(args.content.into_bytes())
     }

@@ -284,6 +284,77 @@ fn what_a_search_finds_tells_a_remote_model_nothing_of_a_secret() {
 }
 
 #[test]
+fn a_password_of_letters_is_masked_where_it_stands_alone_and_send_anyway_sends_it_and_no_other() {
+    let (first, second) = ("hunterzwei", "sommerregen");
+    for is_remote in [true, false] {
+        let server = OllamaServer::start();
+        server.answer(call("read_file", &json!({"path": "log.txt"})));
+        server.answer(call("read_file", &json!({"path": "settings.txt"})));
+        // In a later request only its sum is known: a search in another file tells nothing of it either.
+        server.answer(call("search_files", &json!({"path": "notes.txt", "query": "hunterz"})));
+        for _ in 0..2 {
+            server.answer(words("Yes."));
+        }
+        let mut desk = desk(&server, is_remote);
+        desk.write("settings.txt", &format!("DB_PASSWORD={first}\nMAIL_PASSWORD={second}\n"));
+        desk.write("log.txt", &format!("login as bob with {first}, then with {second}.\n"));
+        desk.write("notes.txt", &format!("It is {first}.\n"));
+        desk.say("Read them");
+        desk.turn_end();
+        let sent = last_chat(&server);
+        assert!(sent.contains("login as bob"), "{sent}");
+        for password in [first, second] {
+            assert_eq!(sent.contains(password), !is_remote, "{sent}");
+        }
+        let total = desk.calls()[2].result.as_ref().unwrap().result["total_matches"].as_u64();
+        assert_eq!(total, Some(u64::from(!is_remote)));
+        if is_remote {
+            let id = nod::policy::secret_id(first);
+            desk.send(Command::ReleaseSecret { session: desk.session.clone(), secret: id, is_released: true });
+            desk.say("Again");
+            desk.turn_end();
+            let sent = last_chat(&server);
+            assert!(sent.contains(&format!("bob with {first}, then with «masked: password #")), "{sent}");
+            assert!(!sent.contains(second), "{sent}");
+        }
+    }
+}
+
+#[test]
+fn what_an_edit_answers_tells_a_remote_model_nothing_of_a_secret() {
+    const LETTERS: &str = "abcdefgh";
+    // Edits are guessed letter by letter; the second one never applies, so that nobody is asked.
+    let learned = |is_remote: bool, password: &str| {
+        let mut known = String::new();
+        for _ in 0..password.len() {
+            let server = OllamaServer::start();
+            for letter in LETTERS.chars() {
+                let guess = json!({"old_text": format!("DB_PASS={known}{letter}"), "new_text": "x"});
+                let missing = json!({"old_text": "§", "new_text": "x"});
+                server.answer(call("edit_file", &json!({"path": "app.txt", "edits": [guess, missing]})));
+            }
+            server.answer(words("Done."));
+            let mut desk = desk(&server, is_remote);
+            desk.write("app.txt", &format!("DB_PASS={password}\nDB_HOST=localhost\n"));
+            desk.say("Find out");
+            desk.turn_end();
+            let applied = |error: &str| error.contains("edits[1]");
+            let calls = desk.calls();
+            let errors = calls.iter().map(|call| call.result.as_ref().unwrap().error.clone().unwrap_or_default());
+            let hits: Vec<char> =
+                LETTERS.chars().zip(errors).filter(|(_, error)| applied(error)).map(|(letter, _)| letter).collect();
+            assert!(!is_remote || !received(&server).contains(password));
+            let [letter] = hits[..] else { break };
+            known.push(letter);
+        }
+        known
+    };
+    // The control: who may read it learns all of it, and nobody was asked.
+    assert_eq!(learned(false, "hafbecgd"), "hafbecgd");
+    assert_eq!(learned(true, "hafbecgd"), "");
+}
+
+#[test]
 fn listings_searches_errors_and_attached_files_are_masked_too() {
     let server = OllamaServer::start();
     let name = format!("backup-{}.txt", planted());

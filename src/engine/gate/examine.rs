@@ -134,11 +134,18 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         return Err(Refusal::denied_by(failure, by, rule));
     }
 
+    let withheld = if caller.is_for_elsewhere {
+        // Where they cannot be read none was said to go as it is.
+        Some(shared.store.secrets(&session.id).await.unwrap_or_default())
+    } else {
+        None
+    };
     let asks = matches!(decision, Decision::Ask { .. });
     let is_outside = facts.targets.iter().any(|target| target.place == PathPlace::Outside);
     let (targets, preview) = if (asks || tool.access() != Access::Read) && unopened.is_none() {
         let (limits, confinement) = (shared.limits(), confinement.clone());
-        let context = PreviewContext { limits, confinement, roots: roots.clone(), started: started.clone() };
+        let (roots, started, withheld) = (roots.clone(), started.clone(), withheld.clone());
+        let context = PreviewContext { limits, confinement, roots, started, withheld };
         match preview(&tool, &args, targets, context).await? {
             (targets, Ok(preview)) => (targets, Some(preview)),
             // Of what lies outside nothing is told before the yes, not even that it is a folder.
@@ -152,7 +159,8 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         (targets, None)
     };
     let room_bytes = if tool.access().changes_named_files() { Undo::room_bytes(shared).await } else { 0 };
-    let is_undoable = keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), room_bytes);
+    let is_undoable =
+        keep::foretell(shared, &*tool, &args, &targets, preview.as_ref(), withheld.as_deref(), room_bytes);
     facts.shown = shown(tool.access(), preview.as_ref(), is_undoable);
     // With what the look has shown, and so wherever these facts are judged again.
     let mut decision = decide(&facts, &rules);
@@ -164,8 +172,22 @@ pub(super) async fn examine(caller: &Caller, call: &ToolCall) -> Result<Plan, Re
         );
     }
     let hash = String::new();
-    let plan =
-        Plan { tool, def, args, targets, roots, facts, decision, preview, tier, network, started, unopened, hash };
+    let plan = Plan {
+        tool,
+        def,
+        args,
+        targets,
+        roots,
+        facts,
+        decision,
+        preview,
+        tier,
+        network,
+        started,
+        withheld,
+        unopened,
+        hash,
+    };
     Ok(plan.bind())
 }
 

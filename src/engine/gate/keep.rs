@@ -10,7 +10,7 @@ use crate::ir::{
     UndoState,
 };
 use crate::journal::{Image, Images, JournalError, Kept, MAX_TREE_ENTRIES, expected, keep, look};
-use crate::policy::TargetKind;
+use crate::policy::{MaskedSecret, TargetKind};
 use crate::tool::{Limits, Tool};
 use crate::workspace::{Purpose, Target, Trash};
 
@@ -27,11 +27,13 @@ pub(super) fn foretell(
     args: &Value,
     targets: &[Target],
     preview: Option<&Preview>,
+    withheld: Option<&[MaskedSecret]>,
     room_bytes: u64,
 ) -> bool {
     match (tool.access(), targets) {
         (Access::Write, [target]) => {
-            let is_known = target.purpose() != Purpose::Write || tool.leaves(args, targets, &shared.limits()).is_some();
+            let is_known =
+                target.purpose() != Purpose::Write || tool.leaves(args, targets, &shared.limits(), withheld).is_some();
             is_known && has_place(target) && fits(shared, target, None, room_bytes)
         }
         (Access::Delete, [target]) => {
@@ -142,7 +144,7 @@ fn keep_target(
         Err(error) => return Err(error),
     };
     let mut needed = kept.images;
-    let left = plan.tool.leaves(&plan.args, &plan.targets, limits);
+    let left = plan.tool.leaves(&plan.args, &plan.targets, limits, plan.withheld.as_deref());
     if let Some(bytes) = &left {
         // To show what changed since. Without it the undo is the same.
         needed.extend(images.keep(&mut bytes.as_slice(), limit).ok());

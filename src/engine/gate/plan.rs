@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::ir::{Access, Confinement, Failure, Network, Preview, Started, Tier, ToolDef};
-use crate::policy::{CallFacts, Decision, Origin, Shown, TargetKind};
+use crate::policy::{CallFacts, Decision, MaskedSecret, Origin, Shown, TargetKind};
 use crate::tool::Tool;
 use crate::tool::schema::args_hash;
 use crate::workspace::{Root, Target};
@@ -28,6 +28,8 @@ pub(super) struct Plan {
     pub(super) network: Network,
     /// The files that it starts, with what they hold.
     pub(super) started: Started,
+    /// What must not be learned from its answer, as it was when this was shown; see [`crate::tool::RunContext::withheld`].
+    pub(super) withheld: Option<Vec<MaskedSecret>>,
     /// Why its target outside could not be opened: an answer for after the yes.
     pub(super) unopened: Option<Failure>,
     pub(super) hash: String,

@@ -127,12 +127,6 @@ async fn start(
 ) -> JoinHandle<Result<Value, RunError>> {
     let shared = &caller.shared;
     let lifted = shared.store.lifted(&row.session).await.unwrap_or_default();
-    let withheld = if caller.is_for_elsewhere {
-        // Where they cannot be read none was said to go as it is.
-        Some(shared.store.secrets(&row.session).await.unwrap_or_default())
-    } else {
-        None
-    };
     let context = RunContext {
         cancel,
         limits: shared.limits(),
@@ -140,7 +134,7 @@ async fn start(
         helper: shared.helper.clone(),
         surroundings: shared.surroundings.clone(),
         lifted,
-        withheld,
+        withheld: plan.withheld,
         walls: CommandWalls {
             unseen: plan.facts.shown.unseen_places,
             linked: plan.facts.shown.linked,

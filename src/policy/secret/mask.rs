@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::known::KnownValues;
+use super::known::{self, KnownValues};
 use super::{Secret, SecretKind, assignment, block, find_secrets, in_order, part, plain, random, reading};
 
 /// A value that was found in a session. The value itself is not in here.
@@ -50,6 +50,8 @@ pub struct Masker {
     counts: BTreeMap<SecretKind, u32>,
     /// Values that are random enough to be looked for everywhere.
     values: KnownValues,
+    /// Values of letters or figures alone, which are looked for as whole words.
+    words: KnownValues,
     /// What stands for a value by its kind, where that is no placeholder.
     marks: BTreeMap<SecretKind, String>,
 }
@@ -93,7 +95,31 @@ impl Masker {
             let value = text.get(range.clone()).unwrap_or_default();
             self.secrets.get(&secret_id(value)).is_some_and(|known| known.is_released)
         };
-        find_secrets(text).into_iter().map(|secret| secret.range).filter(|range| !is_released(range)).collect()
+        let mut found = find_secrets(text);
+        found.extend(self.met_before(text).into_iter().map(|range| Secret { range, kind: SecretKind::Password }));
+        in_order(found).into_iter().map(|secret| secret.range).filter(|range| !is_released(range)).collect()
+    }
+
+    /// Where a value of an earlier request stands without its name. Of those only the sums are known: each word of the text
+    /// that could be one is tried.
+    fn met_before(&self, text: &str) -> Vec<Range<usize>> {
+        if self.secrets.is_empty() {
+            return Vec::new();
+        }
+        let reading = reading::bare(text);
+        let read = reading.as_ref().map_or(text, |reading| reading.text.as_str());
+        let place = |range: Range<usize>| reading.as_ref().map_or(Some(range.clone()), |reading| reading.place(&range));
+        let begin = |part: &str| part.as_ptr().addr() - read.as_ptr().addr();
+        let is_border = |sign: char| sign.is_whitespace() || "\"'`=:,;()<>[]{}".contains(sign);
+        let is_no_word = |sign: char| !sign.is_ascii_alphanumeric() && sign != '-';
+        let could_be = |part: &&str| {
+            (known::SHORTEST..=512).contains(&part.len())
+                && (is_recognisable(part, SecretKind::Password) || plain::is_known_alone(part))
+        };
+        let parts =
+            read.split(is_border).chain(read.split(is_no_word)).map(|part| part.trim_end_matches(['.', '!', '?']));
+        let met = parts.filter(could_be).filter(|part| self.secrets.contains_key(&secret_id(part)));
+        met.filter_map(|part| place(begin(part)..begin(part) + part.len())).collect()
     }
 
     /// A text in which one and the same letter stands for every secret, with as many lines as before: who searches it learns
@@ -122,6 +148,39 @@ impl Masker {
 
     /// The known values of a text and where they stand in it, broken lines and colours within them too.
     fn standing_in(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        if !self.knows_values() {
+            return Vec::new();
+        }
+        let mut standing = self.fragments_in(text);
+        standing.extend(self.words_in(text));
+        standing.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+        let mut done = 0;
+        standing.retain(|(range, _)| {
+            let is_apart = range.start >= done;
+            done = done.max(range.end);
+            is_apart
+        });
+        standing
+    }
+
+    /// Values of letters alone, where no word goes on before or behind them.
+    fn words_in(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        if self.words.is_empty() {
+            return Vec::new();
+        }
+        let reading = reading::bare(text);
+        let read = reading.as_ref().map_or(text, |reading| reading.text.as_str());
+        let place = |range: Range<usize>| reading.as_ref().map_or(Some(range.clone()), |reading| reading.place(&range));
+        let goes_on = |sign: Option<char>| sign.is_some_and(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+        let is_whole = |range: &Range<usize>| {
+            !goes_on(read.get(..range.start).and_then(|before| before.chars().next_back()))
+                && !goes_on(read.get(range.end..).and_then(|after| after.chars().next()))
+        };
+        let found = self.words.find(read).into_iter().filter(|(range, _)| is_whole(range));
+        found.filter_map(|(range, id)| Some((place(range)?, id.to_owned()))).collect()
+    }
+
+    fn fragments_in(&self, text: &str) -> Vec<(Range<usize>, String)> {
         if self.values.is_empty() {
             return Vec::new();
         }
@@ -235,7 +294,7 @@ impl Masker {
 
     /// Whether there are values that are looked for everywhere.
     pub fn knows_values(&self) -> bool {
-        !self.values.is_empty()
+        !self.values.is_empty() || !self.words.is_empty()
     }
 
     /// A text that was masked before the last values were met: those are masked in it too, and its place is noted.
@@ -270,6 +329,9 @@ impl Masker {
         let lines = (kind == SecretKind::PrivateKey).then(|| block::own_lines(value)).into_iter().flatten();
         for own in [value].into_iter().filter(|value| is_recognisable(value, kind)).chain(lines) {
             self.values.insert(own, &id);
+        }
+        if kind == SecretKind::Password && plain::is_known_alone(value) {
+            self.words.insert(value, &id);
         }
         let count = self.counts.entry(kind).or_default();
         let next = *count + 1;

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::placeholder::is_placeholder;
-use super::vocabulary::is_of_trade;
+use super::vocabulary::{is_common, is_of_trade};
 use super::{Secret, SecretKind};
 
 /// Shorter ones are as often something else.
@@ -63,6 +63,17 @@ pub(super) fn is_plain(value: &str) -> bool {
 /// The same for a value whose name stands somewhere in the text before it.
 pub(super) fn is_plain_behind(before: &str, value: &str) -> bool {
     is_plain(value) && IS_NAME.as_ref().is_some_and(|name| name.is_match(before))
+}
+
+/// Whether a password of letters or figures alone is looked for without its name too, as a whole word: not where it is a
+/// word of any text, which a mask would only point at, or may be a date.
+pub(super) fn is_known_alone(value: &str) -> bool {
+    const SHORTEST_ALONE: usize = 8;
+    let is_date = |value: &str| value.len() == 8 && (value.starts_with("19") || value.starts_with("20"));
+    value.len() >= SHORTEST_ALONE
+        && letters(value).is_some_and(|letters| letters != Letters::Figures || !is_date(value))
+        && !is_common(value)
+        && !is_nothing(value)
 }
 
 pub(super) fn find(text: &str) -> Vec<Secret> {

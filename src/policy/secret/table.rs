@@ -23,6 +23,8 @@ const BLANKS: char = ' ';
 struct Headings<'text> {
     separator: char,
     count: usize,
+    /// Whether nothing stands right above them.
+    is_first: bool,
     /// The columns that hold secrets, and what they are called.
     secret: Vec<(usize, &'text str)>,
 }
@@ -37,7 +39,9 @@ pub(super) fn find(text: &str) -> Vec<Secret> {
         let begin = text.get(..name.start()).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let (line, next) = line_at(text, begin);
         done = next;
-        let Some(headings) = headings(line) else { continue };
+        let Some(mut headings) = headings(line) else { continue };
+        // In the middle of a list a name of something else would make a heading of its line.
+        headings.is_first = text.get(..begin).is_some_and(|before| before.is_empty() || before.ends_with("\n\n"));
         while done < text.len() {
             let (row, next) = line_at(text, done);
             if !is_rule(row) && !take_row(&headings, row, done, &mut found) {
@@ -70,7 +74,7 @@ fn headings(line: &str) -> Option<Headings<'_>> {
         return None;
     }
     let secret: Vec<_> = texts.into_iter().enumerate().filter(|(_, text)| is_secret_name(text)).collect();
-    (!secret.is_empty()).then_some(Headings { separator, count: cells.len(), secret })
+    (!secret.is_empty()).then_some(Headings { separator, count: cells.len(), is_first: false, secret })
 }
 
 /// Notes the secrets of a row; whether it is one.
@@ -82,7 +86,7 @@ fn take_row(headings: &Headings<'_>, row: &str, begin: usize, found: &mut Vec<Se
     for (column, heading) in &headings.secret {
         let Some(range) = cells.get(*column) else { continue };
         // Bars draw tables of documents too, in which a word says something of passwords.
-        let is_plain = |value: &str| headings.separator != '|' && is_plain_behind(heading, value);
+        let is_plain = |value: &str| headings.is_first && headings.separator != '|' && is_plain_behind(heading, value);
         if row.get(range.clone()).is_some_and(|value| is_secret_value(heading, value) || is_plain(value)) {
             found.push(Secret { range: begin + range.start..begin + range.end, kind: SecretKind::Password });
         }

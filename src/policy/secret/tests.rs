@@ -394,6 +394,34 @@ fn a_short_password_that_was_met_by_its_name_is_known_everywhere() {
 }
 
 #[test]
+fn a_password_of_letters_that_was_met_by_its_name_is_known_as_a_whole_word() {
+    for password in ["hunterzwei", "Sommerregen", "12345678", "correct-horse"] {
+        let prose = format!(
+            "Use {password}, say \"{password}\", \u{1b}[32m{password}\u{1b}[0m.\n{password}\nNo x{password} or {password}s."
+        );
+        let mut masker = Masker::default();
+        assert_eq!(masker.text("before", &prose), prose, "nothing is known yet");
+        masker.text("call", &format!("DB_PASSWORD={password}"));
+        let mark = "«masked: password #1»";
+        let expected = prose.replace(password, mark);
+        let expected = expected.replace(&format!("x{mark}"), &format!("x{password}"));
+        let expected = expected.replace(&format!("{mark}s"), &format!("{password}s"));
+        assert_eq!(masker.known(&prose), expected);
+        // Known by its sum alone, it is hidden from a search.
+        let again = Masker::new(masker.secrets());
+        assert_eq!(again.withheld(&prose).len(), 4, "{password}");
+        assert!(again.withheld("Use something else, say 87654321.").is_empty());
+        assert!(Masker::default().withheld(&prose).is_empty(), "the control");
+    }
+    // A word of any text, and what may be a date, only where the name stands.
+    for password in ["elephant", "20251130"] {
+        let mut masker = Masker::default();
+        let shown = masker.text("call", &format!("DB_PASSWORD={password}\nno {password} here")).into_owned();
+        assert_eq!(shown, format!("DB_PASSWORD=«masked: password #1»\nno {password} here"));
+    }
+}
+
+#[test]
 fn a_word_that_stands_in_any_text_is_masked_only_where_its_name_stands() {
     for word in
         ["windows10", "Windows10", "version-2", "2025-11-30", "10.0.12.34", "v1.2.3-rc4", "utf8_text", "section_4"]
