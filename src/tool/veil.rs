@@ -102,7 +102,7 @@ mod tests {
     fn without_secrets_nothing_is_hidden_and_without_a_sign_nothing_can_be() {
         let veil = Veil::over("a\u{F0000}b", Vec::new(), std::iter::empty()).unwrap();
         assert_eq!((veil.drawn("a\u{F0000}b"), veil.lifted("x")), ("a\u{F0000}b".to_owned(), "x".to_owned()));
-        let all: String = MARKS.into_iter().collect();
+        let all: String = MARKS.collect();
         let text = format!("key=one {all}");
         assert!(Veil::over(&text, std::iter::once(4..7).collect(), std::iter::empty()).is_none());
     }
