@@ -65,28 +65,15 @@ fn count(connection: &Connection, recent: UnixMs) -> Result<u64, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{session, store};
+    use super::super::tests::{change, session, store};
     use super::*;
-    use crate::ir::{CallId, FileState, SessionId, UndoEntry, UndoId, UndoOperation, UndoPlace, UndoState};
+    use crate::ir::{CallId, FileState, UndoEntry, UndoPlace};
 
     const AMPLE: u64 = 1_000;
 
     fn entry(id: &str, at: i64) -> UndoEntry {
-        UndoEntry {
-            id: UndoId::new(id),
-            session: SessionId::new("s"),
-            call: CallId::new(id),
-            message: None,
-            operation: UndoOperation::Created,
-            reverts: None,
-            place: UndoPlace { folder: "/projects".to_owned(), device: 1, inode: 1, path: id.to_owned() },
-            before: FileState::Missing,
-            after: FileState::Missing,
-            made_folders: 0,
-            state: UndoState::Done,
-            created_at: UnixMs(at),
-            settled_at: None,
-        }
+        let place = UndoPlace { path: id.to_owned(), ..change(id).place };
+        UndoEntry { call: CallId::new(id), place, after: FileState::Missing, created_at: UnixMs(at), ..change(id) }
     }
 
     async fn store_with_session() -> Store {

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::{Delta, Store, StoreError};
 use crate::ir::{
-    CallId, CallRecord, CallStatus, Clock, ConfirmMode, Decider, Message, MessageId, MessageRecord, MessageStatus,
-    Role, Session, SessionId, ThinkingLevel, ToolCall, UnixMs, Verdict,
+    CallId, CallRecord, CallStatus, Clock, ConfirmMode, Decider, FileState, Message, MessageId, MessageRecord,
+    MessageStatus, Role, Session, SessionId, ThinkingLevel, ToolCall, UndoEntry, UndoId, UndoOperation, UndoPlace,
+    UndoState, UnixMs, Verdict,
 };
 
 pub(super) fn clock() -> Clock {
@@ -47,6 +48,25 @@ pub(super) fn message(session: &str, id: &str, parent: Option<&str>, role: Role,
         answer: None,
         error: None,
         version: (1, 1),
+    }
+}
+
+/// What takes back a folder that a call of the session `s` made.
+pub(super) fn change(id: &str) -> UndoEntry {
+    UndoEntry {
+        id: UndoId::new(id),
+        session: SessionId::new("s"),
+        call: CallId::new("c"),
+        message: None,
+        operation: UndoOperation::Created,
+        reverts: None,
+        place: UndoPlace { folder: "/projects".to_owned(), device: 1, inode: 1, path: "a".to_owned() },
+        before: FileState::Missing,
+        after: FileState::Folder,
+        made_folders: 0,
+        state: UndoState::Done,
+        created_at: UnixMs(1),
+        settled_at: None,
     }
 }
 

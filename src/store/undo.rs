@@ -307,9 +307,9 @@ fn used_bytes(connection: &Connection) -> Result<u64, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{session, store};
+    use super::super::tests::{change, session, store};
     use super::*;
-    use crate::ir::{FileState, UndoOperation, UndoPlace};
+    use crate::ir::UndoOperation;
 
     /// How SQLite goes about it, step by step.
     async fn steps(store: &Store, which: String) -> Vec<String> {
@@ -327,21 +327,7 @@ mod tests {
     }
 
     fn entry(id: &str) -> UndoEntry {
-        UndoEntry {
-            id: UndoId::new(id),
-            session: SessionId::new("s"),
-            call: CallId::new("c"),
-            message: None,
-            operation: UndoOperation::Changed,
-            reverts: None,
-            place: UndoPlace { folder: "/projects".to_owned(), device: 1, inode: 1, path: "a".to_owned() },
-            before: FileState::Missing,
-            after: FileState::Folder,
-            made_folders: 1,
-            state: UndoState::Begun,
-            created_at: UnixMs(1),
-            settled_at: None,
-        }
+        UndoEntry { operation: UndoOperation::Changed, made_folders: 1, state: UndoState::Begun, ..change(id) }
     }
 
     async fn outside(store: &Store, sql: &'static str) {

@@ -73,7 +73,7 @@ impl HardLinks {
             .linked
             .into_values()
             .filter(|(linked, names)| linked.stat.identity.links > *names)
-            .map(first)
+            .map(|(linked, _)| linked)
             .collect();
         files.sort_by(|one, two| one.path.cmp(&two.path));
         for linked in files.iter_mut().take(MOST_HELD) {
@@ -111,10 +111,6 @@ impl HardLinks {
         }
         outside
     }
-}
-
-fn first((linked, _): (Linked, u64)) -> Linked {
-    linked
 }
 
 fn object(stat: &Stat) -> (u64, u64) {

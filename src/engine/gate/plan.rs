@@ -126,8 +126,7 @@ pub(super) struct Bound<'plan> {
     /// What lies in the files that a command starts is as much what is run as its own text.
     pub(super) started: &'plan Started,
     /// A yes where a command's folders can be seen whole is none where they cannot, and none to other files that it can change
-    /// outside them; a yes to what can be undone is none to the
-    /// same thing for good.
+    /// outside them; a yes to what can be undone is none to the same thing for good.
     pub(super) shown: &'plan Shown,
 }
 

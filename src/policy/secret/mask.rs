@@ -107,8 +107,7 @@ impl Masker {
             return Vec::new();
         }
         let reading = reading::bare(text);
-        let read = reading.as_ref().map_or(text, |reading| reading.text.as_str());
-        let place = |range: Range<usize>| reading.as_ref().map_or(Some(range.clone()), |reading| reading.place(&range));
+        let (read, place) = reading::through(reading.as_ref(), text);
         let begin = |part: &str| part.as_ptr().addr() - read.as_ptr().addr();
         let is_border = |sign: char| sign.is_whitespace() || "\"'`=:,;()<>[]{}".contains(sign);
         let is_no_word = |sign: char| !sign.is_ascii_alphanumeric() && sign != '-';
@@ -169,8 +168,7 @@ impl Masker {
             return Vec::new();
         }
         let reading = reading::bare(text);
-        let read = reading.as_ref().map_or(text, |reading| reading.text.as_str());
-        let place = |range: Range<usize>| reading.as_ref().map_or(Some(range.clone()), |reading| reading.place(&range));
+        let (read, place) = reading::through(reading.as_ref(), text);
         let goes_on = |sign: Option<char>| sign.is_some_and(|sign| sign.is_ascii_alphanumeric() || sign == '_');
         let is_whole = |range: &Range<usize>| {
             !goes_on(read.get(..range.start).and_then(|before| before.chars().next_back()))
@@ -185,8 +183,7 @@ impl Masker {
             return Vec::new();
         }
         let reading = reading::in_one_line(text);
-        let read = reading.as_ref().map_or(text, |reading| reading.text.as_str());
-        let place = |range: Range<usize>| reading.as_ref().map_or(Some(range.clone()), |reading| reading.place(&range));
+        let (read, place) = reading::through(reading.as_ref(), text);
         let found = self.values.find(read).into_iter();
         found.filter_map(|(range, id)| Some((place(range)?, id.to_owned()))).collect()
     }

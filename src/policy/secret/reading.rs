@@ -84,6 +84,15 @@ pub(super) fn unbroken(value: &str) -> Cow<'_, str> {
     in_one_line(value).map_or(Cow::Borrowed(value), |reading| Cow::Owned(reading.text))
 }
 
+/// What a reading of a text says, or the text itself, and where a part of that stands in the text.
+pub(super) fn through<'a>(
+    reading: Option<&'a Reading>,
+    text: &'a str,
+) -> (&'a str, impl Fn(Range<usize>) -> Option<Range<usize>> + 'a) {
+    let place = move |range: Range<usize>| reading.map_or(Some(range.clone()), |reading| reading.place(&range));
+    (reading.map_or(text, |reading| reading.text.as_str()), place)
+}
+
 impl Reading {
     fn without(text: &str, removed: &[Range<usize>], breaks: Vec<Break>) -> Option<Self> {
         if removed.is_empty() {

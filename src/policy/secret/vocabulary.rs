@@ -1,5 +1,5 @@
-//! Words that stand in any text, and those that stand where a password of letters would stand and are none: types, states, labels, stand-ins, and the words
-//! for a password in the languages of translations.
+//! Words that stand in any text, and those that stand where a password of letters would stand and are none: types, states,
+//! labels, stand-ins, and the words for a password in the languages of translations.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

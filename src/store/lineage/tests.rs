@@ -6,12 +6,12 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::super::migration::STEPS;
-use super::super::tests::{clock, session};
+use super::super::tests::{change, clock, session};
 use super::super::{Opened, Recovery, Store};
 use super::*;
 use crate::ir::{
-    AuditAct, AuditBreakKind, AuditEntry, AuditOrigin, CallId, ConfirmMode, FileState, KeyPlace, LinkServer,
-    ProviderRecord, Session, SessionId, UndoEntry, UndoId, UndoOperation, UndoPlace, UndoState, UnixMs,
+    AuditAct, AuditBreakKind, AuditEntry, AuditOrigin, ConfirmMode, KeyPlace, LinkServer, ProviderRecord, Session,
+    SessionId, UndoState, UnixMs,
 };
 
 /// A data folder with a chat, a setting, a provider and a server, as this program leaves it.
@@ -359,24 +359,6 @@ fn a_table_that_is_gone_keeps_the_database_closed() {
     }
 }
 
-fn change() -> UndoEntry {
-    UndoEntry {
-        id: UndoId::new("u"),
-        session: SessionId::new("s"),
-        call: CallId::new("c"),
-        message: None,
-        operation: UndoOperation::Created,
-        reverts: None,
-        place: UndoPlace { folder: "/projects".to_owned(), device: 1, inode: 1, path: "a".to_owned() },
-        before: FileState::Missing,
-        after: FileState::Folder,
-        made_folders: 0,
-        state: UndoState::Done,
-        created_at: UnixMs(1),
-        settled_at: None,
-    }
-}
-
 #[test]
 fn what_takes_changes_back_is_taken_over_from_a_true_upgrade_alone_and_told_once_where_it_is_not() {
     const MOVED: &str = "UPDATE undo SET place = replace(place, 'projects', 'home');";
@@ -393,7 +375,7 @@ fn what_takes_changes_back_is_taken_over_from_a_true_upgrade_alone_and_told_once
         let folder = Folder::new();
         let store = folder.open().store;
         wait(async {
-            store.insert_undo(&change(), vec![]).await.unwrap();
+            store.insert_undo(&change("u"), vec![]).await.unwrap();
             store.checkpoint_and_close().await.unwrap();
         });
         if is_as_then {
@@ -402,7 +384,7 @@ fn what_takes_changes_back_is_taken_over_from_a_true_upgrade_alone_and_told_once
         folder.outside(sql).without(gone);
         if counted == 0 {
             let looker = Store::open_read_only(folder.path(), clock()).unwrap();
-            assert_eq!(wait(looker.all_undo_entries(9)).unwrap(), [change()], "an older format is looked at: {sql}");
+            assert_eq!(wait(looker.all_undo_entries(9)).unwrap(), [change("u")], "an older format is looked at: {sql}");
         }
         let expected = if counted == 0 { UndoState::Done } else { UndoState::Altered };
         for counted in [counted, 0] {
@@ -416,7 +398,7 @@ fn what_takes_changes_back_is_taken_over_from_a_true_upgrade_alone_and_told_once
     let folder = Folder::new();
     let store = folder.open().store;
     wait(async {
-        store.insert_undo(&change(), vec![]).await.unwrap();
+        store.insert_undo(&change("u"), vec![]).await.unwrap();
         store.checkpoint_and_close().await.unwrap();
     });
     folder.as_then().outside(&edited_and_set_back);

@@ -203,7 +203,9 @@ impl Guard {
             }
             guard = Self::walk(roots, watching, most_folders, &leads);
         }
+        let accepts_repositories = !lead::is_obeyed_everywhere();
         for guarded in &mut guard.roots {
+            guarded.before.accepts_repositories = accepts_repositories;
             guarded.nearly = nearly(&guarded.root, &guarded.before, &leads);
         }
         guard
@@ -211,7 +213,6 @@ impl Guard {
 
     fn walk(roots: &[Root], watching: Watching, most_folders: usize, leads: &Leads) -> Self {
         let mut names = Names::default();
-        let accepts_repositories = !lead::is_obeyed_everywhere();
         let mut watcher = match watching {
             Watching::Yes => Watcher::new(),
             Watching::No => None,
@@ -221,7 +222,6 @@ impl Guard {
             let led = lead::below(leads, root.real_path());
             let (names, watcher) = (&mut names, watcher.as_mut());
             let before = Look { root, before: None, names, led: &led, watcher, number, most_folders }.whole();
-            let before = Found { accepts_repositories, ..before };
             let (root, nearly, fixed) = (root.clone(), Vec::new(), Vec::new());
             let (placeholders, left_behind) = (Vec::new(), Vec::new());
             guarded.push(GuardedRoot { root, number, before, led, nearly, fixed, placeholders, left_behind });

@@ -48,8 +48,8 @@ pub struct Ways {
     leads: Leads,
 }
 
-/// The ways to a target that is to be changed. From it upwards every folder is looked at, and in the allowed folders the
-/// nearest ones. `home` is the person's home folder, with their configuration.
+/// The ways to a target that is to be changed. From it upwards every folder is looked at, and in the allowed folders and the
+/// work trees around them the nearest ones. `home` is the person's home folder, with their configuration.
 pub fn reaches(target: &Target, effect: Effect, roots: &[Root], home: Option<&Path>) -> Vec<Reach> {
     Ways::around(roots, home).to(target, effect, &Coming::default())
 }
@@ -91,9 +91,8 @@ impl Ways {
             folder = here.open_folder(OsStr::new(name)).ok();
             place.push(name);
         }
-        for above in root.real_path().ancestors().skip(1) {
-            self.leads.at(above);
-        }
+        // An undo may concern a folder that is allowed no more.
+        self.leads.up_from(root.real_path());
         let tops: Vec<&Path> = target.resolved().ancestors().skip(1).filter(|top| is_work_tree(top)).collect();
         let mut found: Vec<Reach> =
             made_repositories(target.resolved(), root.real_path(), effect, coming, self.leads.nearly())
@@ -365,6 +364,17 @@ mod tests {
         ] {
             assert_eq!(verdict(path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn what_leads_into_a_folder_that_is_allowed_no_more_counts_too() {
+        let place = Place::with(&[("pk/app/a.txt", "")]);
+        place.link("pk/app/vs", ".vscode");
+        let root = Root::open(&place.path("pk/app")).unwrap();
+        let path = RelPath::from_parts(vec!["vs".to_owned(), "tasks.json".to_owned()]).unwrap();
+        let target = resolve(&root, &path, Purpose::Write).unwrap();
+        let found = Ways::around(&[], None).to(&target, Effect::Made, &Coming::default());
+        assert_eq!(found.iter().find_map(Reach::verdict), DENIED, "{found:?}");
     }
 
     #[cfg(target_os = "linux")]

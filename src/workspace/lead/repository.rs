@@ -46,6 +46,8 @@ pub(in crate::workspace) struct Leads {
     /// What was read, by configuration and by the top of the work tree that it is read for.
     read: HashSet<(PathBuf, Option<PathBuf>)>,
     repositories: HashSet<(PathBuf, Option<PathBuf>)>,
+    /// What [`Leads::up_from`] has come to.
+    looked_at: HashSet<PathBuf>,
     /// Folders of git, or what looks like one or is named as one, that git does not take for a repository.
     nearly: Vec<PathBuf>,
 }
@@ -59,6 +61,7 @@ impl Leads {
             files: HashMap::new(),
             read: HashSet::new(),
             repositories: HashSet::new(),
+            looked_at: HashSet::new(),
             nearly: Vec::new(),
         }
     }
@@ -73,16 +76,23 @@ impl Leads {
             leads.links_at(home);
         }
         for root in roots {
-            for place in root.real_path().ancestors() {
-                leads.at(place);
-                leads.links_at(place);
-            }
+            leads.up_from(root.real_path());
             leads.nearest(root.real_path());
             if let Some(top) = leads.work_tree_around(root.real_path()) {
                 leads.nearest(top);
             }
         }
         leads
+    }
+
+    /// Those of a folder and of all above it, each looked at once.
+    pub(super) fn up_from(&mut self, place: &Path) {
+        for place in place.ancestors() {
+            if self.looked_at.insert(place.to_path_buf()) {
+                self.at(place);
+                self.links_at(place);
+            }
+        }
     }
 
     /// The work tree that a folder is a part of. A home folder that is one is too large, and may hold what answers slowly.
