@@ -318,6 +318,9 @@ fn result(
         if outside.unclear > 0 {
             fields.insert("unclearOutside".into(), outside.unclear.into());
         }
+        if outside.opened > 0 {
+            fields.insert("openedFolders".into(), outside.opened.into());
+        }
         if outcome.is_exchanged {
             // An editor's save looks the same.
             fields.insert("exchangedWhileRunning".into(), true.into());
@@ -496,7 +499,7 @@ mod tests {
     fn a_confined_result_says_how_and_what_was_put_back() {
         let reverted = Reverted { root: 0, path: ".git/hooks/x".into(), how: Revert::Removed, taken: None, left: None };
         let report = GuardReport { reverted: vec![reverted], unseen: 2 };
-        let outside = ChangedOutside { changed: vec!["/projects/a".into()], unclear: 4 };
+        let outside = ChangedOutside { changed: vec!["/projects/a".into()], unclear: 4, opened: 5 };
         let aftermath = Aftermath { report, unwatched: 3, outside, ..Aftermath::default() };
         let walls = (Tier::B, Network::Allowed);
         let value = result(&outcome(Ending::Exited(0), 0), Duration::ZERO, walls, &aftermath).unwrap();
@@ -515,6 +518,7 @@ mod tests {
             "note": "changed in place while the command ran, and so by their names outside the allowed folders too (hard links)",
         });
         expected["unclearOutside"] = 4.into();
+        expected["openedFolders"] = 5.into();
         assert_eq!(value, expected);
     }
 }

@@ -22,6 +22,8 @@ use crate::policy::TargetKind;
 const MOST_FILES: usize = 1_000_000;
 /// More with several names are not remembered.
 const MOST_LINKED: usize = 200_000;
+/// More closed folders are not remembered.
+const MOST_CLOSED: usize = 10_000;
 /// So many folders are open at most, one for each level.
 const MOST_LEVELS: usize = 128;
 /// So many files stay open, so that they are found again whatever becomes of their names.
@@ -31,6 +33,8 @@ const MOST_HELD: usize = 1024;
 #[derive(Debug, Default)]
 pub struct HardLinks {
     files: Vec<Linked>,
+    /// Folders that nobody could look into; the command may be able to open them.
+    closed: Vec<Closed>,
     is_cut: bool,
 }
 
@@ -41,6 +45,22 @@ pub struct ChangedOutside {
     pub changed: Vec<PathBuf>,
     /// How many names went, or came, so that nobody can tell whether more was done.
     pub unclear: u64,
+    /// How many folders were closed before and were opened, or moved, so that nobody can tell what was done in them.
+    pub opened: u64,
+}
+
+#[derive(Debug)]
+struct Closed {
+    path: PathBuf,
+    stat: Stat,
+}
+
+impl Closed {
+    /// Whoever opens it, gives it another name or closes it again leaves a trace.
+    fn is_as_before(&self) -> bool {
+        stat_at(&self.path)
+            .is_ok_and(|now| object(&now) == object(&self.stat) && now.changed_ns == self.stat.changed_ns)
+    }
 }
 
 #[derive(Debug)]
@@ -79,7 +99,7 @@ impl HardLinks {
         for linked in files.iter_mut().take(MOST_HELD) {
             linked.file = open(&linked.path, &linked.stat);
         }
-        Self { files, is_cut: walk.is_cut }
+        Self { files, closed: walk.closed.into_values().collect(), is_cut: walk.is_cut }
     }
 
     /// What of that a question says.
@@ -109,6 +129,7 @@ impl HardLinks {
                 Fate::Unclear => outside.unclear += 1,
             }
         }
+        outside.opened = self.closed.iter().filter(|closed| !closed.is_as_before()).count() as u64;
         outside
     }
 }
@@ -159,6 +180,7 @@ struct Walk {
     folders: HashSet<(u64, u64)>,
     /// By device and inode; with how many names were found.
     linked: HashMap<(u64, u64), (Linked, u64)>,
+    closed: HashMap<(u64, u64), Closed>,
     is_cut: bool,
 }
 
@@ -179,8 +201,10 @@ impl Walk {
         let mut waiting = Vec::new();
         self.folder(root.folder(), &stat, &Rc::new(root.real_path().to_path_buf()), 0, &mut waiting);
         while let Some(Waiting { holder, name, path, level }) = waiting.pop() {
-            // What is closed to this user is covered for a command, or told of as what nobody can look at.
-            let Ok(folder) = holder.open_folder(&name) else { continue };
+            let Ok(folder) = holder.open_folder(&name) else {
+                self.closed(&holder, &path, &name);
+                continue;
+            };
             match folder.stat() {
                 // Another mount is not a command's to write in.
                 Ok(now) if now.identity.mount != stat.identity.mount => {}
@@ -205,7 +229,38 @@ impl Walk {
             Some(TargetKind::File) => self.file(folder, path, &name),
             Some(TargetKind::Link | TargetKind::Special | TargetKind::Missing) | None => {}
         });
-        self.is_cut |= listed.is_err_and(|error| error.kind() != io::ErrorKind::PermissionDenied);
+        match listed {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.keep_closed(path, *stat),
+            Err(_) => self.is_cut = true,
+        }
+    }
+
+    /// A folder that cannot be opened: it is covered for a command, or told of as what nobody can look at, and the command
+    /// may be able to open it. So may it be with the one above, where not even the rights can be read.
+    fn closed(&mut self, holder: &Folder, path: &Path, name: &OsString) {
+        match holder.stat_of(name) {
+            Ok(stat) if stat.kind == TargetKind::Folder => self.keep_closed(&path.join(name), stat),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.holder_closed(holder, path),
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    fn holder_closed(&mut self, holder: &Folder, path: &Path) {
+        match holder.stat() {
+            Ok(stat) => self.keep_closed(path, stat),
+            Err(_) => self.is_cut = true,
+        }
+    }
+
+    fn keep_closed(&mut self, path: &Path, stat: Stat) {
+        // Names that nobody can list may be used all the same.
+        self.is_cut |= stat.mode & 0o111 != 0;
+        if self.closed.len() < MOST_CLOSED {
+            self.closed.entry(object(&stat)).or_insert_with(|| Closed { path: path.to_path_buf(), stat });
+        } else {
+            self.is_cut = true;
+        }
     }
 
     fn file(&mut self, folder: &Folder, path: &Path, name: &OsString) {
@@ -214,7 +269,11 @@ impl Walk {
             return;
         };
         self.files_left = left;
-        let Ok(stat) = folder.stat_of(name) else { return };
+        let stat = match folder.stat_of(name) {
+            Ok(stat) => stat,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return self.holder_closed(folder, path),
+            Err(_) => return,
+        };
         if stat.kind != TargetKind::File || stat.identity.links < 2 {
             return;
         }

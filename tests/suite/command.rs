@@ -383,8 +383,10 @@ fn a_fork_bomb_with_a_bound_is_gone_within_a_second() {
     let marker = marker(80);
     let command = format!("for i in $(seq 300); do setsid sleep {marker} & done; while :; do sleep 0 & done");
     let outcome = try_run(&command, Duration::from_secs(2)).unwrap();
-    // On a slow machine the killed are replaced faster than they go, until the bound on processes is met.
-    assert!(matches!(outcome.ending, Ending::TimedOut | Ending::TooManyProcesses), "{outcome:?}");
+    // Where the killed are replaced faster than they go, the bound on processes is met; where the kernel is the one that
+    // holds it, the shell may say so and end before anybody has counted.
+    let is_bound_by_kernel = outcome.ending == Ending::Exited(2) && outcome.stderr.text.contains("Cannot fork");
+    assert!(is_bound_by_kernel || matches!(outcome.ending, Ending::TimedOut | Ending::TooManyProcesses), "{outcome:?}");
     within(GONE, "everything is gone", || !sleeper_lives(&marker));
 }
 

@@ -5,14 +5,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-use nod::ir::Preview;
+use nod::ir::{Preview, Tier};
 use nod::policy::AskReason;
 use nod::port::{Answer, TurnOptions};
 use nod::tool::{CommandWalls, RunError};
 use nod::workspace::{HardLinks, Root};
 use serde_json::{Value, json};
 
-use crate::confinement::{run_tool, tiers};
+use crate::confinement::{also_as_ordinary_user, is_root, run_tool, tiers};
 use crate::support::desk::{Desk, Setup};
 
 /// An allowed folder `inside` with a file that has a name `outside` too.
@@ -64,6 +64,48 @@ fn what_a_command_changes_outside_through_a_further_name_is_told() {
         let replaced = told("echo mine > new; mv new shared; cat shared");
         assert_eq!(replaced, ("theirs".into(), Value::Null, json!(1)), "{:?}", walls.tier);
         assert_eq!(told("cat shared; echo mine > new"), ("theirs".into(), Value::Null, Value::Null));
+    }
+}
+
+/// Only without walls of its own around such folders can the command open them.
+#[test]
+fn a_folder_that_the_command_opens_itself_is_told_of() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    also_as_ordinary_user("hard_link::a_folder_that_the_command_opens_itself_is_told_of");
+    // Nothing is closed to root.
+    if is_root() {
+        return;
+    }
+    for walls in tiers() {
+        let shown = CommandWalls { unseen: 1, ..walls.clone() };
+        for (mode, command, changes) in [
+            (0o000, "true", false),
+            (0o000, "chmod 700 shut; echo evil > shut/shared; chmod 000 shut", true),
+            (0o400, "chmod 700 shut; echo evil > shut/shared; chmod 400 shut", true),
+            (0o300, "echo evil > shut/shared; chmod 700 shut", true),
+            (0o300, "echo evil > shut/shared", true),
+            (0o000, "mv shut other; chmod 700 other; echo evil > other/shared", true),
+        ] {
+            let ground = Ground::new();
+            let shut = ground.path("inside/shut");
+            fs::create_dir(&shut).unwrap();
+            fs::rename(ground.path("inside/shared"), shut.join("shared")).unwrap();
+            fs::set_permissions(&shut, fs::Permissions::from_mode(mode)).unwrap();
+            let is_uncounted = HardLinks::find(&[Root::open(&ground.path("inside")).unwrap()]).outside().is_cut;
+            assert_eq!(is_uncounted, mode & 0o100 != 0, "{mode:o}");
+            let result = ground.run(&shown, command).unwrap_or_else(|refused| refused.details);
+            let case = format!("{:?}: {mode:o} {command}: {result}", walls.tier);
+            let is_changed = ground.outside() != "theirs";
+            // The control: where nothing lies over such a folder the attack gets through.
+            assert!(is_changed == changes || walls.tier == Tier::A, "{case}");
+            // Where a name can be used without opening the folder, the question has said that not all could be counted.
+            assert!(!is_changed || is_uncounted || result["openedFolders"] == 1, "{case}");
+            assert!(changes || result["openedFolders"].is_null(), "{case}");
+            for open in [&shut, &ground.path("inside/other")] {
+                fs::set_permissions(open, fs::Permissions::from_mode(0o700)).ok();
+            }
+        }
     }
 }
 

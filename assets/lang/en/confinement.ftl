@@ -41,4 +41,5 @@ reverted-kept = What lay there is kept: the history of changes brings it back.
 reverted-exchanged = Another program, which may be an editor that saved it, exchanged a file that the command starts while it ran.
 changed-outside = Changed while it ran, also by their names outside the folders (hard links), { $count }: { $paths }
 changed-outside-unclear = Files with names outside the folders that lost or got a name meanwhile: { $count }. Whether they were changed before cannot be told.
+changed-outside-opened = Folders that nobody could look into before and that were opened or moved meanwhile: { $count }. Whether files in them with names outside the folders (hard links) were changed cannot be told.
 reverted-unchecked = Too many files to check all of them for what something executes later.

@@ -41,4 +41,5 @@ reverted-kept = 原来放在那里的内容已保留：可在更改历史中找�
 reverted-exchanged = 命令运行期间，它启动的一个文件被其他程序换掉了（也可能是编辑器保存了该文件）。
 changed-outside = 命令运行期间被更改，它们在目录之外的其他名称（硬链接）下也随之改变，共 { $count } 个：{ $paths }
 changed-outside-unclear = 有 { $count } 个在目录之外另有名称的文件在此期间失去或得到了名称，无法得知它们此前是否被更改。
+changed-outside-opened = 有 { $count } 个此前无法查看的目录在此期间被打开或移动，无法得知其中在目录之外另有名称的文件（硬链接）是否被更改。
 reverted-unchecked = 文件太多，未能全部检查其中以后会被执行的内容。

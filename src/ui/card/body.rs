@@ -455,8 +455,10 @@ fn put_back(result: &Value, lang: &Lang) -> Option<String> {
         let args = [("count", count.into()), ("paths", paths.join(", ").into())];
         sentences.push(lang.format("changed-outside", &args));
     }
-    if let Some(count) = result.get("unclearOutside").and_then(Value::as_i64) {
-        sentences.push(lang.format("changed-outside-unclear", &[("count", count.into())]));
+    for (field, text) in [("unclearOutside", "changed-outside-unclear"), ("openedFolders", "changed-outside-opened")] {
+        if let Some(count) = result.get(field).and_then(Value::as_i64) {
+            sentences.push(lang.format(text, &[("count", count.into())]));
+        }
     }
     let refused = result.get("refusedToChange").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if !refused.is_empty() {
