@@ -40,7 +40,7 @@ pub use git::{GitLead, GitSetting, HOOK_NAMES, git_lead, is_harmless_git_config,
 pub use line::{Elided, beginning, elide, gap, one_line, one_line_name};
 pub use names::{NameVerdict, judge_name};
 pub use path::{Lexical, RelPath, lexical};
-pub use protected::{ProtectedWrite, is_protected_write, may_be_refused, places_that_count};
+pub use protected::{GIT_STEPS, ProtectedWrite, is_protected_write, may_be_refused, places_that_count};
 pub use question::{AskReason, is_executed_later};
 pub use reach::{Reach, ReachedBy};
 pub use remote::{is_repository, lexical_of_server};

@@ -83,6 +83,19 @@ const DENIED_ENDS: &[&[&str]] = &[
     &["elvish", "rc.elv"],
 ];
 
+/// What a folder of git keeps of a rebase, of picks or of patches that are half done, and what git, or a prompt that shows how
+/// far they are, makes a program of: steps, the name of a strategy, numbers.
+pub const GIT_STEPS: [[&str; 2]; 8] = [
+    ["rebase-merge", "git-rebase-todo"],
+    ["rebase-merge", "strategy"],
+    ["rebase-merge", "msgnum"],
+    ["rebase-merge", "end"],
+    ["rebase-apply", "next"],
+    ["rebase-apply", "last"],
+    ["sequencer", "todo"],
+    ["sequencer", "opts"],
+];
+
 /// Whether something later executes what is written at this path below an allowed folder, whatever that folder is.
 pub fn is_protected_write(path: &RelPath) -> Option<ProtectedWrite> {
     judge(&fold_names(path.parts()))
@@ -147,9 +160,7 @@ fn is_git_control(names: &[&str]) -> bool {
     let Some(last) = below.last() else { return true };
     below.contains(&"hooks")
         || matches!(*last, "config" | "config.worktree" | "commondir" | "gitdir")
-        // Lists of what is still to be done, with the commands that are run on the way.
-        || below.ends_with(&["rebase-merge", "git-rebase-todo"])
-        || below.ends_with(&["sequencer", "todo"])
+        || GIT_STEPS.iter().any(|step| below.ends_with(step))
 }
 
 #[cfg(test)]
@@ -181,6 +192,10 @@ mod tests {
             ".git/modules/lib/config",
             ".git/rebase-merge/git-rebase-todo",
             ".git/worktrees/w/sequencer/todo",
+            ".git/sequencer/opts",
+            ".git/rebase-merge/strategy",
+            ".git/rebase-merge/msgnum",
+            ".git/rebase-apply/last",
             ".git/worktrees/w/config.worktree",
             ".git",
             "lib/.git",
@@ -219,6 +234,19 @@ mod tests {
     fn what_builds_and_servers_run_is_asked() {
         for path in [
             "eslint.config.mjs",
+            ".eslintrc.cjs",
+            ".eslintrc.json",
+            ".prettierrc",
+            ".mocharc.ts",
+            ".releaserc.js",
+            ".lintstagedrc.yaml",
+            ".RData",
+            "gradle.properties",
+            ".bazelrc",
+            "web/.user.ini",
+            "app.sublime-project",
+            "src/dune",
+            ".config/nextest.toml",
             "vite.config.ts",
             "web/jest.config.js",
             "Cargo.toml",
@@ -294,6 +322,12 @@ mod tests {
             "README.md",
             "Cargo.lock",
             "config.ts",
+            ".editorconfig",
+            ".nvmrc",
+            "tsconfig.json",
+            "src/.rc.json",
+            "nextest.toml",
+            "dune.ml",
             "bazel",
             "rules",
             "bin/git",

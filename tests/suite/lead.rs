@@ -75,7 +75,7 @@ impl Ground {
         symlink(to, path).unwrap();
     }
 
-    fn git(&self, words: &[&str]) {
+    pub(crate) fn git(&self, words: &[&str]) {
         git(&self.folder(), words);
     }
 
@@ -97,7 +97,7 @@ impl Ground {
         git(&self.folder().join(path), &["status"]);
     }
 
-    fn commit(&self) {
+    pub(crate) fn commit(&self) {
         self.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
     }
 
@@ -724,42 +724,6 @@ fn what_made_a_folder_a_repository_goes_and_what_was_there_stays() {
             );
             let is_gone = !ground.folder().join(gone).exists();
             assert!(is_gone, "{:?}: {line}: {gone}: {ran:?}", walls.tier);
-        }
-    }
-}
-
-#[test]
-fn steps_that_run_a_command_do_not_outlive_the_command_that_wrote_them() {
-    also_as_ordinary_user("lead::steps_that_run_a_command_do_not_outlive_the_command_that_wrote_them");
-    if no_git() {
-        return;
-    }
-    for walls in std::iter::once(CommandWalls::default()).chain(tiers()) {
-        for (line, runs) in [
-            ("printf 'exec id > \"%s\"\\n' \"$MARK\" >> .git/rebase-merge/git-rebase-todo", true),
-            (
-                "mv .git/rebase-merge evil; printf 'exec id > \"%s\"\\n' \"$MARK\" >> evil/git-rebase-todo; \
-                 ln -s ../evil .git/rebase-merge",
-                true,
-            ),
-            ("git rebase --edit-todo >/dev/null", false),
-        ] {
-            let ground = Ground::new();
-            ground.repository();
-            ground.commit();
-            let mut stop = Command::new("git");
-            stop.arg("-C").arg(ground.folder()).args(["rebase", "-i", "--root"]).env("HOME", "/nonexistent");
-            stop.env("GIT_SEQUENCE_EDITOR", "sed -i -e 1s/pick/edit/").stdin(Stdio::null());
-            stop.output().unwrap();
-            assert!(ground.folder().join(".git/rebase-merge/git-rebase-todo").exists());
-            let set = format!("export MARK='{}' GIT_SEQUENCE_EDITOR=true", ground.mark().display());
-            let ran = run_tool(&walls, &ground.folder(), &format!("{set}; {line}"));
-            ground.git(&["-c", "core.editor=true", "rebase", "--continue"]);
-            let is_run = ground.mark().exists();
-            assert_eq!(is_run, runs && walls.tier == Tier::Unconfined, "{:?}: {line}: {ran:?}", walls.tier);
-            if !runs {
-                assert_eq!(ran.unwrap().get("reverted"), None);
-            }
         }
     }
 }

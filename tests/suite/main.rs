@@ -75,6 +75,7 @@ mod search;
 mod shield;
 mod started;
 mod started_place;
+mod steps;
 mod stop;
 mod store;
 mod support;

@@ -57,17 +57,31 @@ pub(super) const ASKED_NAMES: &[&str] = &[
     ".yarnrc",
     ".yarnrc.yml",
     ".pnpmfile.cjs",
-    ".eslintrc.js",
-    ".eslintrc.cjs",
-    ".prettierrc.js",
-    ".prettierrc.cjs",
-    ".prettierrc.mjs",
     "rust-toolchain",
     "rust-toolchain.toml",
     "pkgbuild",
     "gruntfile.js",
     "gulpfile.js",
     "procfile",
+    "deno.json",
+    "deno.jsonc",
+    "gradle.properties",
+    ".bazelrc",
+    ".bazeliskrc",
+    ".sbtopts",
+    ".jvmopts",
+    "dune",
+    "dune-project",
+    "hie.yaml",
+    "config.nims",
+    "podfile",
+    "guardfile",
+    "ansible.cfg",
+    "pixi.toml",
+    "nodemon.json",
+    "omnisharp.json",
+    ".project",
+    ".classpath",
     // Containers.
     "dockerfile",
     "containerfile",
@@ -149,8 +163,6 @@ pub(super) const ASKED_NAMES: &[&str] = &[
     ".gitpod.yml",
     ".pnp.cjs",
     ".pnp.loader.mjs",
-    ".babelrc.js",
-    ".babelrc.cjs",
     "bunfig.toml",
     "mise.local.toml",
     ".mise.local.toml",
@@ -159,6 +171,47 @@ pub(super) const ASKED_NAMES: &[&str] = &[
     ".renviron",
     ".pdbrc",
     ".direnvrc",
+    ".envrc.local",
+    ".autoenv",
+    ".autoenv.zsh",
+    ".dir-locals-2.el",
+    ".lvimrc",
+    "_vimrc",
+    ".gvimrc",
+    ".kakrc",
+    ".ycm_extra_conf.py",
+    ".luarc.json",
+    ".rdata",
+    "startup.m",
+    ".ocamlinit",
+    ".merlin",
+    ".erlang",
+    ".perldb",
+    ".replyrc",
+    ".proverc",
+    ".sbclrc",
+    ".rspec",
+    ".rubocop.yml",
+    "pylintrc",
+    "mypy.ini",
+    ".mypy.ini",
+    ".flake8",
+    ".coveragerc",
+    ".user.ini",
+    ".htaccess",
+    ".php-cs-fixer.php",
+    ".php-cs-fixer.dist.php",
+    "phpstan.neon",
+    "phpstan.neon.dist",
+    ".formatter.exs",
+    ".credo.exs",
+    "analysis_options.yaml",
+    ".markdownlint.cjs",
+    ".markdownlint-cli2.cjs",
+    ".markdownlint-cli2.mjs",
+    ".overcommit.yml",
+    ".simple-git-hooks.json",
+    ".simple-git-hooks.cjs",
     // What agents obey.
     "agents.md",
     "claude.md",
@@ -169,6 +222,8 @@ pub(super) const ASKED_NAMES: &[&str] = &[
     "crush.json",
     ".crush.json",
     "mcp_config.json",
+    ".clinerules",
+    ".aider.conf.yml",
 ];
 /// Asked by their extension.
 pub(super) const ASKED_EXTENSIONS: &[&str] = &[
@@ -192,6 +247,8 @@ pub(super) const ASKED_EXTENSIONS: &[&str] = &[
     "url",
     "pth",
     "reg",
+    "sublime-project",
+    "nims",
 ];
 /// Asked whatever lies in such a folder.
 pub(super) const ASKED_FOLDERS: &[&[&str]] = &[
@@ -279,13 +336,50 @@ pub(super) const ASKED_FOLDERS: &[&[&str]] = &[
     &[".config", "hypr"],
     &[".config", "tmux"],
     &[".config", "starship.toml"],
+    &[".config", "helix"],
+    &[".config", "kak"],
+    &[".fleet"],
+    &[".kilocode"],
+    &[".clinerules"],
 ];
 /// Asked by their last names.
-pub(super) const ASKED_ENDS: &[&[&str]] =
-    &[&["project", "plugins.sbt"], &["project", "build.properties"], &["tools", "bazel"], &["debian", "rules"]];
+pub(super) const ASKED_ENDS: &[&[&str]] = &[
+    &["project", "plugins.sbt"],
+    &["project", "build.properties"],
+    &["tools", "bazel"],
+    &["debian", "rules"],
+    &[".config", "nextest.toml"],
+    &[".flox", "env", "manifest.toml"],
+];
 
-/// Whether it is the configuration of a tool that is a program itself: `vite.config.ts`.
+/// Tools of the JavaScript world that load programs which their configuration `.NAMErc` names, whatever its format is.
+const LOADING_TOOLS: &[&str] = &[
+    "eslint",
+    "prettier",
+    "stylelint",
+    "babel",
+    "swc",
+    "mocha",
+    "nyc",
+    "c8",
+    "tap",
+    "postcss",
+    "remark",
+    "textlint",
+    "lintstaged",
+    "commitlint",
+    "release",
+    "husky",
+    "nodemon",
+];
+
+/// Whether it is the configuration of a tool that is a program itself, `vite.config.ts` or `.mocharc.cjs`, or that names
+/// programs, `.eslintrc.json`.
 pub(super) fn is_program_config(name: &str) -> bool {
-    let stem = [".js", ".cjs", ".mjs", ".ts", ".cts", ".mts"].iter().find_map(|end| name.strip_suffix(end));
-    stem.is_some_and(|stem| stem.ends_with(".config"))
+    let stem_of = |ends: &[&str]| ends.iter().find_map(|end| name.strip_suffix(end));
+    let is_run = stem_of(&[".js", ".cjs", ".mjs", ".ts", ".cts", ".mts"])
+        .is_some_and(|stem| stem.ends_with(".config") || (stem.starts_with('.') && stem.ends_with("rc")));
+    let tool = stem_of(&[".json", ".json5", ".yaml", ".yml", ".toml"]).unwrap_or(name);
+    let tool = tool.strip_prefix('.').and_then(|tool| tool.strip_suffix("rc"));
+    is_run || tool.is_some_and(|tool| LOADING_TOOLS.contains(&tool))
 }

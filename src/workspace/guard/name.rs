@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::lead::Led;
-use super::steps::{is_folder_of_list, is_list};
+use super::steps::{is_folder_of_steps, is_of_steps};
 use crate::policy::{NameVerdict, ProtectedWrite, RelPath, is_protected_write, judge_name, may_be_refused};
 
 /// What a name is to this room.
@@ -250,7 +250,7 @@ impl Names {
         if let Some(meaning) = around.led_meaning(name, is_folder) {
             return meaning;
         }
-        if !is_folder && around.is_git && is_folder_of_list(&name.to_string_lossy()) {
+        if !is_folder && around.is_git && is_folder_of_steps(&name.to_string_lossy()) {
             return Meaning::Protected(PickedUp::AtOnce);
         }
         let class = self.class(name);
@@ -303,7 +303,7 @@ fn picked_up(around: &Around, name: &OsStr) -> PickedUp {
     let is_watched_for = is_picked_up_at_once(&name);
     // Git runs what they say when it is next told to go on.
     let names: Vec<&str> = around.names.iter().map(String::as_str).chain([&*name]).collect();
-    if around.is_git && is_list(&names) {
+    if around.is_git && is_of_steps(&names) {
         return PickedUp::Later;
     }
     if around.is_git || may_be_git(&name) || is_watched_for { PickedUp::AtOnce } else { PickedUp::Later }
@@ -355,7 +355,9 @@ mod tests {
         }
         let git = "node_modules/a/.git/config";
         assert_eq!(meaning(git, false), Meaning::Protected(PickedUp::AtOnce), "{git}");
-        assert_eq!(meaning(".git/rebase-merge/git-rebase-todo", false), Meaning::Protected(PickedUp::Later));
+        for path in [".git/rebase-merge/git-rebase-todo", ".git/rebase-merge/strategy", ".git/rebase-apply/next"] {
+            assert_eq!(meaning(path, false), Meaning::Protected(PickedUp::Later), "{path}");
+        }
         assert_eq!(meaning(".git/hooks/todo", false), Meaning::Protected(PickedUp::AtOnce));
         for path in [".git/index", ".git/HEAD", "src/config", "hooks/x", "mcp.txt", ".git/modules/a/index"] {
             assert_eq!(meaning(path, false), Meaning::Ordinary, "{path}");

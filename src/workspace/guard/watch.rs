@@ -23,7 +23,7 @@ use super::kept::{Kept, Room, descend};
 use super::linked::{MOST_FOLDERS_BEHIND, Waiting};
 use super::look::{Found, Look, MOST_FOLDERS, Start, is_repository};
 use super::name::{Around, Meaning, Names, PickedUp};
-use super::{Guard, GuardedRoot, Revert, Reverted, TakeLease, Watched, placeholder};
+use super::{Guard, GuardedRoot, Revert, Reverted, TakeLease, Watched, placeholder, steps};
 use crate::policy::TargetKind;
 use crate::workspace::Folder;
 
@@ -456,7 +456,9 @@ impl Round<'_> {
         if let Some(kept) = known.filter(|kept| kept.is_same(now)) {
             return self.judge_same(guarded, path, kept, now);
         }
-        let is_picked_up = known.unwrap_or(now).when == PickedUp::AtOnce || before.is_fixed(path);
+        let is_picked_up = known.unwrap_or(now).when == PickedUp::AtOnce
+            || before.is_fixed(path)
+            || steps::is_picked_up_at_once(path, now);
         // What was moved back meanwhile is judged where it is.
         if !is_picked_up || super::moved::thing_at(guarded.root.folder(), path) != Some(now.object()) {
             return;
