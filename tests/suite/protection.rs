@@ -361,3 +361,29 @@ fn what_the_person_does_meanwhile_stays_where_the_command_could_not_do_it() {
         (&json!(".git/config"), &json!("outside"))
     );
 }
+
+#[test]
+fn a_protected_folder_that_is_made_anew_gets_back_what_was_in_it() {
+    also_as_ordinary_user("protection::a_protected_folder_that_is_made_anew_gets_back_what_was_in_it");
+    for walls in std::iter::once(CommandWalls::default()).chain(tiers()) {
+        for (file, line) in [
+            (".git/hooks/pre-commit", "rm -rf .git/hooks; mkdir .git/hooks"),
+            (".vscode/tasks.json", "rm -rf .vscode; mkdir .vscode"),
+            (".vscode/tasks.json", "rm -rf .vscode; mkdir .vscode; sleep 0.3; touch .vscode/x"),
+            (".vscode/deep/x.json", "rm -rf .vscode; mkdir -p .vscode/deep"),
+            (".kiro/settings/mcp.json", "rm -rf .kiro; mkdir -p .kiro/settings; sleep 0.3"),
+        ] {
+            let place = tempfile::Builder::new().prefix("nod-test-").tempdir().unwrap();
+            let path = place.path().join(file);
+            for (part, text) in
+                [(".git/HEAD", "ref: refs/heads/main\n"), (".git/refs/x", ""), (".git/objects/x", ""), (file, "mine")]
+            {
+                fs::create_dir_all(place.path().join(part).parent().unwrap()).unwrap();
+                fs::write(place.path().join(part), text).unwrap();
+            }
+            let ran = run_tool(&walls, place.path(), line);
+            let is_there = fs::read_to_string(&path).is_ok_and(|text| text == "mine");
+            assert_eq!(is_there, walls.tier != Tier::Unconfined, "{:?}: {line}: {ran:?}", walls.tier);
+        }
+    }
+}
