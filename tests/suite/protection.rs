@@ -371,6 +371,14 @@ fn a_protected_folder_that_is_made_anew_gets_back_what_was_in_it() {
             (".vscode/tasks.json", "rm -rf .vscode; mkdir .vscode"),
             (".vscode/tasks.json", "rm -rf .vscode; mkdir .vscode; sleep 0.3; touch .vscode/x"),
             (".vscode/deep/x.json", "rm -rf .vscode; mkdir -p .vscode/deep"),
+            (
+                ".git/hooks/pre-commit",
+                "mkdir g; cp -r .git/HEAD .git/refs .git/objects g; rm -rf .git; mv g .git; sleep 0.3",
+            ),
+            (
+                ".git/hooks/pre-commit",
+                "mkdir g; cp -r .git/HEAD .git/refs .git/objects g; mkdir g/hooks; rm -rf .git; mv g .git",
+            ),
             (".kiro/settings/mcp.json", "rm -rf .kiro; mkdir -p .kiro/settings; sleep 0.3"),
         ] {
             let place = tempfile::Builder::new().prefix("nod-test-").tempdir().unwrap();

@@ -158,16 +158,19 @@ impl Before<'_> {
         self.fixed.iter().any(|top| path.starts_with(&top.path) && parent_of(self.root, &top.path) == Some(top.parent))
     }
 
-    /// Whether the folder that something lies in was there before, or is a protected one that has been made anew in its
-    /// place: what was in that belongs there.
+    /// Whether the folder that something lies in was there before, or is a protected one or one of git that has been made
+    /// anew in its place: what was in that belongs there.
     fn was_parent_there(&self, path: &[OsString]) -> bool {
         let Some((parents, parent)) = path.split_last().map(|(_, parents)| parents).zip(parent_of(self.root, path))
         else {
             return false;
         };
-        let is_protected = |kept: &Kept| kept.content == Content::Folder;
-        self.found.folders.contains(&parent)
-            || (self.found.protected.get(parents).is_some_and(is_protected) && self.was_parent_there(parents))
+        let is_folder = |kept: &Kept| kept.content == Content::Folder;
+        let has_place = || {
+            self.found.protected.get(parents).is_some_and(is_folder)
+                || self.found.git_folders.iter().any(|git| git == parents)
+        };
+        self.found.folders.contains(&parent) || (has_place() && self.was_parent_there(parents))
     }
 
     /// Removes what has appeared.
