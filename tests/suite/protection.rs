@@ -395,3 +395,29 @@ fn a_protected_folder_that_is_made_anew_gets_back_what_was_in_it() {
         }
     }
 }
+
+#[test]
+fn who_may_write_in_a_protected_folder_stays_as_it_was() {
+    also_as_ordinary_user("protection::who_may_write_in_a_protected_folder_stays_as_it_was");
+    for walls in std::iter::once(CommandWalls::default()).chain(tiers()) {
+        for (mode, line) in [
+            (0o755, "chmod 777 .vscode"),
+            (0o700, "chmod 000 .vscode"),
+            (0o700, "rm -rf .vscode; mkdir .vscode; chmod 777 .vscode"),
+            (0o555, "chmod 755 .vscode; rm -rf .vscode; sleep 0.3"),
+        ] {
+            let place = tempfile::Builder::new().prefix("nod-test-").tempdir().unwrap();
+            let folder = place.path().join(".vscode");
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("tasks.json"), "mine").unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+            let ran = run_tool(&walls, place.path(), line);
+            let now = fs::metadata(&folder).ok().map(|folder| folder.permissions().mode() & 0o7777);
+            assert_eq!(now == Some(mode), walls.tier != Tier::Unconfined, "{:?}: {line}: {now:?} {ran:?}", walls.tier);
+            if now.is_some() {
+                fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+            assert!(walls.tier == Tier::Unconfined || folder.join("tasks.json").exists(), "{line}: {ran:?}");
+        }
+    }
+}

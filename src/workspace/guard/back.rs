@@ -79,6 +79,16 @@ impl Before<'_> {
                 None => {}
             }
         }
+        // To put something back into a folder its owner may have got more rights than before.
+        for path in made_anew {
+            if let (Some(kept), Some((name, parents))) = (places.get(path), path.split_last())
+                && kept.content == Content::Folder
+                && kept.stat.mode & OWNER_MAY_ALL != OWNER_MAY_ALL
+                && let Some(parent) = descend(self.root, parents)
+            {
+                set_folder_mode(&parent, name, kept).ok();
+            }
+        }
         reverted.sort_by(|one, two| one.path.cmp(&two.path));
         reverted
     }
@@ -265,15 +275,16 @@ fn restore(root: &Folder, path: &[OsString], kept: &Kept, now: Option<&Kept>) ->
     let parent = writable_parent(root, parents)?;
     let is_folder = |kept: &Kept| kept.stat.kind == TargetKind::Folder;
     match now {
-        // Its mode changed, and a folder's mode executes nothing.
-        Some(now) if is_folder(kept) && is_folder(now) => return Ok(()),
+        Some(now) if is_folder(kept) && is_folder(now) => return set_folder_mode(&parent, name, kept),
         Some(now) if is_folder(kept) || is_folder(now) || kept.stat.kind == TargetKind::Link => {
             remove(root, path, now)?;
         }
         Some(_) | None => {}
     }
     match &kept.content {
-        Content::Folder => parent.create_folder(name, Privacy::Umask),
+        Content::Folder => {
+            parent.create_folder(name, Privacy::Umask).and_then(|()| set_folder_mode(&parent, name, kept))
+        }
         Content::Link(target) => parent.create_link(name, target),
         Content::File(content) => {
             let temporary = temporary_name(name);
@@ -291,6 +302,14 @@ fn restore(root: &Folder, path: &[OsString], kept: &Kept, now: Option<&Kept>) ->
         }
         Content::Unknown => Err(io::ErrorKind::Unsupported.into()),
     }
+}
+
+/// Who may make names in a protected folder decides what is obeyed there.
+fn set_folder_mode(parent: &Folder, name: &OsStr, kept: &Kept) -> io::Result<()> {
+    let mode = kept.stat.mode & 0o3777;
+    let opened = parent.open_folder(name)?.open_up(mode);
+    // It may be one that its owner may not list.
+    if parent.stat_of(name)?.mode == mode { Ok(()) } else { opened.map(drop) }
 }
 
 pub(super) fn temporary_name(name: &OsStr) -> OsString {
