@@ -33,6 +33,9 @@ pub(super) enum Proof {
     Forty,
 }
 
+/// Two strings, of which the second is the password.
+const PAIR: &str = r#"["'][^"'\r\n]{1,80}["']\s*,\s*["']([^"'\r\n]{4,200})["']"#;
+
 /// Each with the value in its first group.
 fn shapes() -> Vec<(String, Proof)> {
     let name = &*NAME;
@@ -60,6 +63,16 @@ fn shapes() -> Vec<(String, Proof)> {
         (r#"(?i)(?-u:\b)identified\s+(?:with\s+\S{1,80}\s+)?(?:by|as)\s+(?:password\s+)?["']([^"'\r\n]{4,200})["']"#.into(), Proof::Place),
         (r#"(?i)(?-u:\b)(?:with|encrypted|set)\s+password\s*(?:=\s*)?(?:password\s*\(\s*)?["']([^"'\r\n]{4,200})["']"#.into(), Proof::Place),
         (format!(r#"(?i)(?-u:\b)variable\s+"[a-z0-9_-]{{0,80}}?{name}"\s*\{{[^{{}}]{{0,400}}?(?-u:\b)default\s*=\s*"([^"\r\n]{{6,200}})""#), Proof::Looks),
+        // A name and its password one after the other, in calls and pairs.
+        (format!(r#"(?i)(?-u:\b)(?:NetworkCredential|UsernamePasswordCredentials|PasswordAuthentication|(?:http_?|set_?)?(?:basic|digest)_?auth|login|sign_?in|authenticate)\s*\(\s*{PAIR}"#), Proof::LooksOwn),
+        (format!(r#"(?i)(?-u:\b)(?:auth|creds?|credentials?)\s*[:=]\s*[(\[]\s*{PAIR}"#), Proof::LooksOwn),
+        (format!(r#"(?-u:\b)getConnection\s*\([^()\r\n]{{1,200}}?,\s*{PAIR}"#), Proof::LooksOwn),
+        (r#"(?i)(?-u:\b)(?:user(?:name)?|login)[ \t:=]+[^\s,;/]{1,60}[,;/]?[ \t]+(?:and[ \t]+)?(?:pass(?:word)?|pwd|pw)[ \t:=]+([^\s,;'"]{4,200})"#.into(), Proof::LooksOwn),
+        (r"(?im)(?-u:\b)(?:login|user(?:name)?|credentials?|creds|account)[ \t]*[:=][ \t]*[^\s/:]{1,60}[ \t]+/[ \t]+([^\s/]{6,200})[ \t]*\r?$".into(), Proof::LooksOwn),
+        // Strings with a letter before the quote: Python, SQL.
+        (format!(r#"(?i){name}\s*[:=]\s*(?:[bun]|rb|br)["']([^"'\r\n]{{6,200}})["']"#), Proof::Looks),
+        // Keys that encrypt or sign, by the words before "key".
+        (r#"(?i)(?:^|[^a-z0-9])(?:app|enc|hmac|aes|cipher|crypt|master|session|cookie|storage|pre_?shared|shared)_?key["']?\s*[:=]\s*["']?(?:base64:|hex:|0x)?([A-Za-z0-9+/_-]{24,200}={0,2})"#.into(), Proof::LooksOwn),
         // Lines of settings: Dockerfile, OpenLDAP, Redis; a block of YAML; what a phone reads from a picture.
         (format!(r#"(?im)^[ \t]*(?:env|arg|setenv|setx(?:[ \t]+/m)?|set[ \t]+-[a-z]{{1,4}})[ \t]+[a-z0-9_]{{0,80}}?{name}[ \t]+["']?([^\s"']{{6,512}})["']?[ \t]*\r?$"#), Proof::Looks),
         (r#"(?im)^[ \t]*(?:bindpw|rootpw|rootbindpw|requirepass|masterauth)[ \t]+["']?([^\s"']{4,200})"#.into(), Proof::Place),
@@ -235,6 +248,24 @@ mod tests {
             ("CREATE USER bob IDENTIFIED WITH mysql_native_password BY 'qwertz';", "qwertz"),
             ("ALTER ROLE bob WITH PASSWORD 'ZFqJDGf1rB85';", "ZFqJDGf1rB85"),
             ("create role bob login encrypted password 'ZFqJDGf1rB85';", "ZFqJDGf1rB85"),
+            ("new NetworkCredential(\"bob\", \"Kk82LqzX\")", "Kk82LqzX"),
+            ("requests.get(url, auth=('bob', 'Kk82LqzX'))", "Kk82LqzX"),
+            ("auth = HTTPBasicAuth(\"bob\", \"Kk82LqzX\")", "Kk82LqzX"),
+            ("DriverManager.getConnection(url, \"bob\", \"Kk82LqzX\");", "Kk82LqzX"),
+            ("smtp.login('bob@example.org', 'Kk82LqzX')", "Kk82LqzX"),
+            ("CREDS = (\"bob\", \"Kk82LqzX\")", "Kk82LqzX"),
+            ("user bob, pass Kk82LqzX", "Kk82LqzX"),
+            ("Login: bob / Kk82LqzX", "Kk82LqzX"),
+            ("app.secret_key = b'Kk82LqzXw9'", "Kk82LqzXw9"),
+            ("CREATE LOGIN bob WITH PASSWORD = N'Kk82LqzX'", "Kk82LqzX"),
+            ("APP_KEY=base64:Kk82LqzXw9Tt4Rm7Bv3Hn6Pc1Yd5Gs8Jf2Za0WuEo=", "Kk82LqzXw9Tt4Rm7Bv3Hn6Pc1Yd5Gs8Jf2Za0WuEo="),
+            ("ENC_KEY=Kk82LqzXw9Tt4Rm7Bv3Hn6Pc", "Kk82LqzXw9Tt4Rm7Bv3Hn6Pc"),
+            ("PresharedKey = Kk82LqzXw9Tt4Rm7Bv3Hn6Pc1Yd5Gs8Jf2Za0WuEo=", "Kk82LqzXw9Tt4Rm7Bv3Hn6Pc1Yd5Gs8Jf2Za0WuEo="),
+            ("xfreerdp /u:bob /p:Kk82LqzX /v:h", "Kk82LqzX"),
+            ("chpasswd <<< \"root:Kk82LqzX\"", "Kk82LqzX"),
+            ("usermod -p Kk82LqzX bob", "Kk82LqzX"),
+            ("mysqladmin -u root password Kk82LqzX", "Kk82LqzX"),
+            ("vault kv put secret/db value=Kk82LqzX", "Kk82LqzX"),
             ("variable \"db_password\" {\n  default = \"NGekTf3sEz8M\"\n}", "NGekTf3sEz8M"),
             ("FROM x\nENV POSTGRES_PASSWORD T7SegYErymNH\nRUN y\n", "T7SegYErymNH"),
             ("setx DB_PASSWORD bP5VVPCn7WwS", "bP5VVPCn7WwS"),

@@ -33,5 +33,10 @@ pub(super) fn shapes() -> Vec<(String, Proof)> {
         (r#"--secret-string[ \t=]["']?([^\s"'|;&{]{4,200})"#.into(), Proof::Place),
         (format!(r"(?-u:\b)put-parameter{within}--value[ =]{value}"), Proof::Looks),
         (r#"["']?(?-u:\b)[A-Za-z_][A-Za-z0-9_.-]{0,40}:([^\s"'|]{4,200})["']?\s*\|\s*(?:sudo\s+)?(?:/usr/s?bin/)?chpasswd(?-u:\b)"#.into(), Proof::Place),
+        (format!(r#"(?-u:\b)chpasswd[ \t]*<<<[ \t]*["']?[^\s:"']{{1,60}}:{value}"#), Proof::Place),
+        (format!(r"(?-u:\b)(?:useradd|usermod)(?-u:\b){within}-p[ =]*{value}"), Proof::Place),
+        (format!(r"(?-u:\b)mysqladmin(?-u:\b){within}password[ \t]+{value}"), Proof::Place),
+        (format!(r"(?-u:\b)[xw]l?freerdp3?(?-u:\b){within}/p:{value}"), Proof::Place),
+        (format!(r"(?-u:\b)vault[ \t]+(?:write|kv[ \t]+(?:put|patch))(?-u:\b){within}value={value}"), Proof::Place),
     ]
 }

@@ -35,6 +35,8 @@ const KEYS: &str = r"(?x)
   | xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16} | dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64} | fm[12]r?_[A-Za-z0-9+/=_-]{60,}
   | sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,} | AKCp[A-Za-z0-9]{60,} | ATBB[A-Za-z0-9]{32} | aio_[A-Za-z0-9]{28}
   | sq[pua]_[0-9a-f]{40} | sgp_[0-9a-f_]{40,} | shippo_(?:live|test)_[0-9a-f]{40} | duffel_(?:live|test)_[A-Za-z0-9_=-]{43}
+  | phx_[A-Za-z0-9]{40,} | rnd_[A-Za-z0-9]{24,} | re_[A-Za-z0-9]{6,12}_[A-Za-z0-9]{20,32} | sl\.(?:u\.)?[A-Za-z0-9_-]{100,}
+  | pat-(?:na|eu|ap)[0-9]-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12} | nsec1[02-9ac-hj-np-z]{58}
   | EZ[AT]K[A-Za-z0-9]{54} | AQVN[A-Za-z0-9_-]{35,38} | ops_eyJ[A-Za-z0-9_-]{100,} | AQ\.Ab[A-Za-z0-9_-]{40,}
   | access-(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}            # Plaid
   | v1\.0-[0-9a-f]{24}-[0-9a-f]{146}                       # Cloudflare
