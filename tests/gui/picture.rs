@@ -127,7 +127,7 @@ fn five_megabytes_on_a_card_draw_only_the_lines_in_sight() {
     let mut answer = message("a", Role::Assistant, "Here.");
     answer.message.tool_calls = Some(vec![record.call.clone()]);
     let mut scene = Scene::new(vec![answer], vec![record]);
-    scene.view.calls.values_mut().for_each(|call| call.is_open = true);
+    scene.view.calls.values_mut().for_each(|call| call.chosen_open = Some(true));
     let mut window = scene.open();
     window.step();
     let lines = window.query_all_by_label("let value = 12345;").count();

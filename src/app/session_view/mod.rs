@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::ir::{
-    CallId, CallRecord, Contact, Error, MessageId, MessageRecord, MessageStatus, Role, Session, State, StreamBody,
-    UndoEntry, UndoId, UndoState, UnixMs,
+    CallId, CallRecord, CallStatus, Contact, Decider, Error, MessageId, MessageRecord, MessageStatus, Role, Session,
+    State, StreamBody, UndoEntry, UndoId, UndoState, UnixMs,
 };
 use crate::policy::{MaskedSecret, RuleSet};
 
@@ -58,6 +58,10 @@ pub struct SessionView {
     can_continue: bool,
 }
 
+/// What a command that succeeded did beside what was asked: changed more than its folders, or tried to change what is protected.
+const MUST_BE_SEEN: [&str; 5] =
+    ["changedOutside", "openedFolders", "reverted", "refusedToChange", "exchangedWhileRunning"];
+
 /// A call with what its card shows beyond the ledger's row.
 #[derive(Debug, Clone)]
 pub struct CallView {
@@ -66,7 +70,8 @@ pub struct CallView {
     pub output: String,
     /// Files that a running search or listing has looked at.
     pub scanned_files: Option<u64>,
-    pub is_open: bool,
+    /// Whether the person opened or closed its card.
+    pub chosen_open: Option<bool>,
     /// What was masked of it before a model on another machine got it.
     pub masked: Vec<MaskedSecret>,
     /// Where its change stands, if it made one that the journal has.
@@ -323,7 +328,7 @@ impl SessionView {
     /// Opens or closes a card.
     pub fn toggle_call(&mut self, call: &CallId) {
         if let Some(view) = self.calls.get_mut(call) {
-            view.is_open = !view.is_open;
+            view.chosen_open = Some(!view.is_open());
             view.revision += 1;
         }
         self.touch_call(call);
@@ -369,11 +374,25 @@ impl CallView {
             record,
             output: String::new(),
             scanned_files: None,
-            is_open: false,
+            chosen_open: None,
             masked: Vec::new(),
             undo: None,
             revision: 1,
         }
+    }
+    /// Whether its card is open now: while it waits, when it must say why it did not do what was asked, or what it did beside
+    /// that, it is, unless the person closed it. Who said no knows why.
+    pub fn is_open(&self) -> bool {
+        self.chosen_open.unwrap_or_else(|| match self.record.status {
+            CallStatus::Waiting | CallStatus::Failed => true,
+            CallStatus::Denied => self.record.decider != Some(Decider::Person),
+            CallStatus::Succeeded => self
+                .record
+                .result
+                .as_ref()
+                .is_some_and(|result| MUST_BE_SEEN.iter().any(|field| result.result.get(field).is_some())),
+            CallStatus::Pending | CallStatus::Running | CallStatus::Cancelled | CallStatus::Unknown => false,
+        })
     }
 }
 
@@ -381,7 +400,7 @@ impl CallView {
 mod tests {
     use super::*;
     use crate::app::test_support::{message, session};
-    use crate::ir::{CallStatus, SessionId, ToolCall};
+    use crate::ir::{SessionId, ToolCall};
 
     fn view(messages: Vec<MessageRecord>, calls: Vec<CallRecord>) -> SessionView {
         SessionView::new(session("s", "One", 0), messages, false, calls, RuleSet::default(), State::Idle, Vec::new())
@@ -428,6 +447,48 @@ mod tests {
                 "Meta(MessageId(a))"
             ]
         );
+    }
+
+    /// What its card would show of a command that ended so.
+    fn ended(status: CallStatus, result: serde_json::Value) -> CallRecord {
+        let mut record = call("c", "run_command", status);
+        record.result = Some(serde_json::from_value(result).unwrap());
+        record
+    }
+
+    #[test]
+    fn a_card_that_has_something_to_say_opens_by_itself_unless_the_person_chose() {
+        let result = |field: &str| {
+            let result = serde_json::json!({"exitCode": 0, field: 1});
+            serde_json::json!({"toolCallId": "c", "toolName": "run_command", "success": true, "result": result, "durationMs": 1, "timestamp": 0})
+        };
+        for (status, field, expected) in [
+            (CallStatus::Succeeded, "stdout", false),
+            (CallStatus::Succeeded, "unclearOutside", false),
+            (CallStatus::Succeeded, "changedOutside", true),
+            (CallStatus::Succeeded, "openedFolders", true),
+            (CallStatus::Succeeded, "reverted", true),
+            (CallStatus::Succeeded, "refusedToChange", true),
+            (CallStatus::Succeeded, "exchangedWhileRunning", true),
+            (CallStatus::Failed, "stdout", true),
+            (CallStatus::Cancelled, "stdout", false),
+        ] {
+            let mut view = view(Vec::new(), vec![call("c", "run_command", CallStatus::Running)]);
+            let id = CallId::new("c");
+            let is_open = |view: &SessionView| view.calls[&id].is_open();
+            assert!(!is_open(&view));
+            view.change_call(ended(status, result(field)));
+            assert_eq!(is_open(&view), expected, "{status:?} {field}");
+            view.toggle_call(&id);
+            assert_eq!(is_open(&view), !expected, "{status:?} {field}");
+        }
+        // What was opened while it ran stays open, whatever becomes of it.
+        for status in [CallStatus::Succeeded, CallStatus::Failed] {
+            let mut view = view(Vec::new(), vec![call("c", "run_command", CallStatus::Running)]);
+            view.toggle_call(&CallId::new("c"));
+            view.change_call(ended(status, result("stdout")));
+            assert!(view.calls[&CallId::new("c")].is_open(), "{status:?}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ use super::sentence;
 use super::theme::{Theme, Type, radius, size, space};
 use super::widget::{Badge, Button, Tone, focus_ring, line_of_text, spinner_at};
 use crate::app::{CallView, Intent};
-use crate::ir::{CallRecord, CallStatus, Decider, UndoDirection, UndoScope, UndoState, UnixMs};
+use crate::ir::{CallRecord, CallStatus, UndoDirection, UndoScope, UndoState, UnixMs};
 use crate::lang::{Lang, Locale};
 use crate::policy::RuleSet;
 
@@ -84,22 +84,6 @@ pub const fn state_look(status: CallStatus) -> (&'static str, Icon, Tone) {
         CallStatus::Cancelled => ("call-cancelled", Icon::Ban, Tone::Neutral),
         CallStatus::Unknown => ("call-unknown", Icon::CircleHelp, Tone::Unknown),
     }
-}
-
-/// Whether a card is open now: while it waits, or when it must say why it did not do what was asked, it is, unless the
-/// person closed it. Who said no knows why.
-pub fn is_open(call: &CallView) -> bool {
-    let record = &call.record;
-    let opens_by_itself = match record.status {
-        CallStatus::Waiting | CallStatus::Failed => true,
-        CallStatus::Denied => record.decider != Some(Decider::Person),
-        CallStatus::Pending
-        | CallStatus::Running
-        | CallStatus::Succeeded
-        | CallStatus::Cancelled
-        | CallStatus::Unknown => false,
-    };
-    call.is_open != opens_by_itself
 }
 
 /// What a call works on, as short as its folder allows.
@@ -192,7 +176,7 @@ impl CardView {
     /// Makes its body anew when the call changed, and gives the card's height.
     pub fn height(&mut self, ui: &Ui, look: &CardLook<'_>, call: &CallView, width: f32) -> f32 {
         let top = top_height(call);
-        if !is_open(call) {
+        if !call.is_open() {
             return top;
         }
         let wanted = (call.revision, self.shows_arguments, look.lang.locale());
@@ -239,7 +223,7 @@ impl CardView {
         let theme = look.theme;
         let colors = &theme.colors;
         let record = &call.record;
-        let open = is_open(call);
+        let open = call.is_open();
         let id = Id::unique(("card", record.call.id.as_str()));
         let (key, icon, tone) = state_look(record.status);
         let corner = CornerRadius::same(radius::CARD);

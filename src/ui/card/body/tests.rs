@@ -47,7 +47,7 @@ fn call(name: &str, result: Option<Value>, preview: Option<Preview>) -> CallView
         record,
         output: String::new(),
         scanned_files: None,
-        is_open: true,
+        chosen_open: Some(true),
         masked: Vec::new(),
         undo: None,
         revision: 1,
