@@ -78,6 +78,11 @@ pub enum ChangeNote {
         /// The name of the new one.
         to: String,
     },
+    /// The last line gets or loses its line break, which two lines that read the same do not show.
+    LastBreak {
+        /// Whether it has one afterwards.
+        is_there: bool,
+    },
 }
 
 /// Content that cannot be shown as lines of text.
@@ -117,6 +122,8 @@ impl ChangeNote {
             Self::Replaces { .. } => "change-replaces",
             Self::Becomes { .. } => "change-becomes",
             Self::Encoding { .. } => "change-encoding",
+            Self::LastBreak { is_there: true } => "change-last-break",
+            Self::LastBreak { is_there: false } => "change-no-last-break",
         }
     }
 
@@ -124,7 +131,7 @@ impl ChangeNote {
     pub const fn encodings(&self) -> (&str, &str) {
         match self {
             Self::Encoding { from, to } => (from.as_str(), to.as_str()),
-            Self::Replaces { .. } | Self::Becomes { .. } => ("", ""),
+            Self::Replaces { .. } | Self::Becomes { .. } | Self::LastBreak { .. } => ("", ""),
         }
     }
 
@@ -132,7 +139,7 @@ impl ChangeNote {
     pub const fn what(&self) -> Option<&Unshown> {
         match self {
             Self::Replaces { what } | Self::Becomes { what } => Some(what),
-            Self::Encoding { .. } => None,
+            Self::Encoding { .. } | Self::LastBreak { .. } => None,
         }
     }
 }

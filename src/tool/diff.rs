@@ -47,7 +47,14 @@ pub(super) fn preview(old: &str, new: &str) -> Preview {
     if !groups.is_empty() && shown_to < diff.old_len() {
         lines.push(gap());
     }
-    Preview::Diff { lines, added, removed, notes: Vec::new() }
+    let is_there = new.ends_with('\n');
+    let has_changed = !old.is_empty() && !new.is_empty() && old.ends_with('\n') != is_there;
+    Preview::Diff {
+        lines,
+        added,
+        removed,
+        notes: has_changed.then_some(ChangeNote::LastBreak { is_there }).into_iter().collect(),
+    }
 }
 
 /// One side of a change of a file.
@@ -85,7 +92,10 @@ pub fn change(old: &Content, new: &Content) -> Preview {
     let old = lines_of(old, |what| ChangeNote::Replaces { what });
     let new = lines_of(new, |what| ChangeNote::Becomes { what });
     match preview(&old, &new) {
-        Preview::Diff { lines, added, removed, .. } => Preview::Diff { lines, added, removed, notes },
+        Preview::Diff { lines, added, removed, notes: of_lines } => {
+            notes.extend(of_lines);
+            Preview::Diff { lines, added, removed, notes }
+        }
         other @ (Preview::Nothing | Preview::NewFile { .. } | Preview::Tree { .. } | Preview::Command(_)) => other,
     }
 }
@@ -162,6 +172,22 @@ mod tests {
     #[test]
     fn no_change_is_no_line() {
         assert_eq!(preview("a\n", "a\n"), Preview::Diff { lines: vec![], added: 0, removed: 0, notes: vec![] });
+    }
+
+    #[test]
+    fn a_last_line_that_reads_the_same_is_said_to_get_or_lose_its_break() {
+        let notes = |old: &str, new: &str| preview(old, new).notes().to_vec();
+        for (old, new, expected) in [
+            ("a\nb", "a\nb\n", Some(true)),
+            ("a\nb\n", "c", Some(false)),
+            ("a\n", "b\n", None),
+            ("a", "b", None),
+            ("", "b\n", None),
+            ("a\n", "", None),
+        ] {
+            let expected: Vec<_> = expected.map(|is_there| ChangeNote::LastBreak { is_there }).into_iter().collect();
+            assert_eq!(notes(old, new), expected, "{old:?} {new:?}");
+        }
     }
 
     /// Whether a change is said to be none.

@@ -110,7 +110,7 @@ fn nothing_key(preview: &Preview) -> Option<&'static str> {
         Preview::NewFile { .. } => Some("confirm-empty-file"),
         Preview::Diff { notes, .. } => Some(match notes.first() {
             None => "confirm-no-change",
-            Some(ChangeNote::Encoding { .. }) => "confirm-no-line-changes",
+            Some(ChangeNote::Encoding { .. } | ChangeNote::LastBreak { .. }) => "confirm-no-line-changes",
             Some(ChangeNote::Replaces { .. } | ChangeNote::Becomes { .. }) => "confirm-empty-file",
         }),
         Preview::Tree { .. } => Some("confirm-empty-folder"),
