@@ -64,9 +64,9 @@ fn shapes() -> Vec<(String, Proof)> {
         (r#"(?i)(?-u:\b)(?:with|encrypted|set)\s+password\s*(?:=\s*)?(?:password\s*\(\s*)?["']([^"'\r\n]{4,200})["']"#.into(), Proof::Place),
         (format!(r#"(?i)(?-u:\b)variable\s+"[a-z0-9_-]{{0,80}}?{name}"\s*\{{[^{{}}]{{0,400}}?(?-u:\b)default\s*=\s*"([^"\r\n]{{6,200}})""#), Proof::Looks),
         // A name and its password one after the other, in calls and pairs.
-        (format!(r#"(?i)(?-u:\b)(?:NetworkCredential|UsernamePasswordCredentials|PasswordAuthentication|(?:http_?|set_?)?(?:basic|digest)_?auth|login|sign_?in|authenticate)\s*\(\s*{PAIR}"#), Proof::LooksOwn),
-        (format!(r#"(?i)(?-u:\b)(?:auth|creds?|credentials?)\s*[:=]\s*[(\[]\s*{PAIR}"#), Proof::LooksOwn),
-        (format!(r#"(?-u:\b)getConnection\s*\([^()\r\n]{{1,200}}?,\s*{PAIR}"#), Proof::LooksOwn),
+        (format!(r"(?i)(?-u:\b)(?:NetworkCredential|UsernamePasswordCredentials|PasswordAuthentication|(?:http_?|set_?)?(?:basic|digest)_?auth|login|sign_?in|authenticate)\s*\(\s*{PAIR}"), Proof::LooksOwn),
+        (format!(r"(?i)(?-u:\b)(?:auth|creds?|credentials?)\s*[:=]\s*[(\[]\s*{PAIR}"), Proof::LooksOwn),
+        (format!(r"(?-u:\b)getConnection\s*\([^()\r\n]{{1,200}}?,\s*{PAIR}"), Proof::LooksOwn),
         (r#"(?i)(?-u:\b)(?:user(?:name)?|login)[ \t:=]+[^\s,;/]{1,60}[,;/]?[ \t]+(?:and[ \t]+)?(?:pass(?:word)?|pwd|pw)[ \t:=]+([^\s,;'"]{4,200})"#.into(), Proof::LooksOwn),
         (r"(?im)(?-u:\b)(?:login|user(?:name)?|credentials?|creds|account)[ \t]*[:=][ \t]*[^\s/:]{1,60}[ \t]+/[ \t]+([^\s/]{6,200})[ \t]*\r?$".into(), Proof::LooksOwn),
         // Strings with a letter before the quote: Python, SQL.
